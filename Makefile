@@ -1,0 +1,51 @@
+# The only entry for people and for CI. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup torch book test lint bench scores lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY)  ## make .venv and install everything at its locked version
+
+$(READY): requirements/lock.txt requirements/torch.txt pyproject.toml tools/install_torch.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "$(PYTHON) is older than Python 3.11; say which one to use: make setup PYTHON=python3.12"; exit 1; }
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked environment into $(VENV) (some minutes, once)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --requirement requirements/lock.txt
+	@$(PY) tools/install_torch.py
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+torch: setup  ## install torch again, from TORCH_INDEX if that is set
+	@$(PY) tools/install_torch.py
+
+book: setup  ## build the book into _build/html
+	@$(PY) tools/build_book.py
+
+test: setup  ## run all tests
+	@$(PY) -m pytest
+
+lint: setup  ## check style and format
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+bench: setup  ## measure our fits beside those of other libraries
+	@$(PY) -m tests.bench
+
+scores: setup  ## train the models behind the shipped scores again (needs the raw data)
+	@$(PY) -m clustcal.experiments.scores
+
+lock: setup  ## resolve pyproject.toml anew and write requirements/
+	@$(PY) -m pip install --quiet --disable-pip-version-check uv
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) tools/lock.py
+
+clean:  ## remove the built book, caches and the environment
+	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .benchmarks
+	find clustcal tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
