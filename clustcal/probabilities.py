@@ -1,0 +1,317 @@
+"""One canonical form for everything that enters the package: probabilities, labels, weights, representations.
+
+Input is checked here, once, at the public door; behind it arrays are float64 and trusted. The one rule for
+bins lives here too, so that calibrators, metrics and diagrams can never disagree about it.
+"""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logit
+
+# log p and log(1 - p) are taken at the nearest float64 to 0 and 1 that has a logit, as scikit-learn does.
+EPS = np.finfo(np.float64).eps
+# Rows may miss 1 by this much (float32 and printed probabilities do); they are then renormalised.
+ROW_SUM_TOLERANCE = 1e-3
+
+STRATEGIES = ("uniform", "quantile")
+
+
+def as_probabilities(P, name="P"):
+    """Bring class probabilities into the canonical form: float64, shape (n, L), rows that sum to 1.
+
+    Parameters
+    ----------
+    P : array-like of shape (n,), (n, 1) or (n, L)
+        One column is read as the probability of the second of two classes. Anything pandas or numpy
+        holds is accepted; sums within 1e-3 of 1 are renormalised as rounding.
+    name : str, default="P"
+        What to call the argument in an error.
+
+    Returns
+    -------
+    P : ndarray of shape (n, L), float64
+        A new array, or the input itself where it was canonical already; never modified in place.
+
+    Raises
+    ------
+    ValueError
+        If P is empty, has the wrong number of dimensions, holds NaN, infinite values or values outside
+        [0, 1], or has rows that do not sum to 1.
+
+    Examples
+    --------
+    >>> as_probabilities([0.25, 1.0])
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    P = _as_float_array(P, name)
+    if P.ndim not in (1, 2):
+        raise ValueError(f"{name} has {P.ndim} dimensions; expected shape (n,) or (n, L).")
+    if P.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one row of probabilities.")
+    _check_finite(P, name)
+    lowest, highest = P.min(), P.max()
+    if lowest < 0 or highest > 1:
+        wrong = lowest if lowest < 0 else highest
+        raise ValueError(f"{name} holds {wrong:.6g}; expected probabilities between 0 and 1, not scores or logits.")
+    if P.ndim == 1 or P.shape[1] == 1:
+        p = P.reshape(-1)
+        return np.column_stack([1 - p, p])
+    return _with_unit_rows(P, name)
+
+
+def encode_labels(y, n_classes, classes=None, *, require_two=True):
+    """Match labels of any type with the columns of P.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels: integers, strings, booleans.
+    n_classes : int
+        The number of columns of P.
+    classes : array-like of shape (n_classes,), optional
+        The label of each column. Left out, it is the sorted distinct labels if there are ``n_classes`` of
+        them, else ``0 .. n_classes - 1`` if every label is one of these.
+    require_two : bool, default=True
+        Whether labels that are all alike are refused, as they must be where something is fitted.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n,), int
+        ``classes[codes]`` equals ``y``.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing, not among the classes, or all alike.
+
+    Warns
+    -----
+    UserWarning
+        Names the classes that do not occur in ``y``.
+
+    Examples
+    --------
+    >>> encode_labels(["no", "yes", "no"], 2)
+    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y has shape {y.shape}; expected one label per row, shape (n,).")
+    if y.size == 0:
+        raise ValueError("y is empty; expected at least one label.")
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("y holds NaN or infinite values; expected a label for every row.")
+    if y.dtype.kind == "O":
+        y = _labels_from_objects(y)
+    present = np.unique(y)
+    classes = _column_labels(present, n_classes, classes)
+    if (classes.dtype.kind in "US") != (y.dtype.kind in "US"):
+        raise ValueError(f"y holds the label {y[0]!r}; expected one of {classes.tolist()}.")
+    order = np.argsort(classes)
+    codes = order[np.searchsorted(classes, y, sorter=order).clip(max=n_classes - 1)]
+    strangers = y[classes[codes] != y]
+    if strangers.size:
+        raise ValueError(f"y holds the label {strangers[0]!r}; expected one of {classes.tolist()}.")
+    if require_two and present.size == 1:
+        raise ValueError(f"y holds only the label {present[0]!r}; expected at least two classes.")
+    missing = np.setdiff1d(classes, present)
+    if missing.size and require_two:
+        warnings.warn(
+            f"y has no label of the classes {missing.tolist()}; nothing can be learned about them here.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return classes, codes
+
+
+def as_weights(sample_weight, n):
+    """Return sample weights as float64, shape (n,); ones where there are none.
+
+    Raises
+    ------
+    ValueError
+        If there are not n of them, if one is negative or not finite, or if all are 0.
+
+    Examples
+    --------
+    >>> as_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weights = _as_float_array(sample_weight, "sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; expected ({n},), one weight per row.")
+    _check_finite(weights, "sample_weight")
+    if weights.min() < 0:
+        raise ValueError(f"sample_weight holds {weights.min():.6g}; expected weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is 0 everywhere; expected a positive total weight.")
+    return weights
+
+
+def as_representation(Z, n=None, n_features=None):
+    """Return a representation as float64, shape (n, m): a CSR matrix if it was sparse, else an array.
+
+    Parameters
+    ----------
+    Z : array-like or sparse matrix of shape (n, m)
+    n : int, optional
+        The number of rows that is expected.
+    n_features : int, optional
+        The number of columns that is expected, if something was fitted already.
+
+    Raises
+    ------
+    ValueError
+        If Z is missing, not two-dimensional, empty, of another shape than expected, or not finite.
+    """
+    if Z is None:
+        raise ValueError("Z is missing; expected a representation of shape (n, m) for every row of P.")
+    if sparse.issparse(Z):
+        Z = sparse.csr_matrix(Z, dtype=np.float64)
+        values = Z.data
+    else:
+        Z = _as_float_array(Z, "Z")
+        values = Z
+    if Z.ndim != 2 or 0 in Z.shape:
+        raise ValueError(f"Z has shape {Z.shape}; expected (n, m) with at least one row and one column.")
+    if n is not None and Z.shape[0] != n:
+        raise ValueError(f"Z has {Z.shape[0]} rows and P has {n}; expected one row of Z for every row of P.")
+    if n_features is not None and Z.shape[1] != n_features:
+        raise ValueError(f"Z has {Z.shape[1]} columns; expected {n_features}, as in fit.")
+    _check_finite(values, "Z")
+    return Z
+
+
+def check_same_length(n, **arrays):
+    """Raise a ValueError that names the first of ``arrays`` whose length is not n, the number of rows of P."""
+    for name, array in arrays.items():
+        if len(array) != n:
+            raise ValueError(f"{name} has {len(array)} rows and P has {n}; expected the same number.")
+
+
+def log_probabilities(P):
+    """Return log P, shape (n, L), with probabilities of exactly 0 taken as the smallest that has a logit."""
+    return np.log(np.clip(P, EPS, 1 - EPS))
+
+
+def logits(p):
+    """Return log(p / (1 - p)) with p clipped as in `log_probabilities`."""
+    return logit(np.clip(p, EPS, 1 - EPS))
+
+
+def bin_edges(p, n_bins, strategy="uniform", weights=None):
+    """Edges of the bins over [0, 1] by the package's one rule.
+
+    Bins are open on the left and closed on the right, (a, b], and the first also holds its left edge, so
+    that 0 and 1 both lie in a bin. ``"uniform"`` makes ``n_bins`` bins of equal width. ``"quantile"`` makes
+    bins of equal weight: an inner edge is the smallest score that has at least a share j / n_bins of the
+    weight at or below it; equal scores are never separated, so there may be fewer than ``n_bins``.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        Scores in [0, 1]; not used by ``"uniform"``.
+    n_bins : int
+    strategy : {"uniform", "quantile"}, default="uniform"
+    weights : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    edges : ndarray of shape (at most n_bins + 1,)
+        Strictly increasing, from 0 to 1.
+
+    Examples
+    --------
+    >>> bin_edges(None, 5)
+    array([0. , 0.2, 0.4, 0.6, 0.8, 1. ])
+    >>> bin_edges(np.array([0.1, 0.2, 0.3, 0.9]), 2, "quantile")
+    array([0. , 0.2, 1. ])
+    """
+    if not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins!r}; expected a whole number of at least 1.")
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy is {strategy!r}; expected one of {STRATEGIES}.")
+    # j / n_bins is the float that is closest to the edge, which linspace does not always give.
+    levels = np.arange(n_bins + 1) / n_bins
+    if strategy == "uniform":
+        return levels
+    order = np.argsort(p, kind="stable")
+    cumulative = np.cumsum(np.ones(len(p)) if weights is None else weights[order])
+    # The allowance keeps rounding in the sum from moving an edge by a row.
+    reached = np.searchsorted(cumulative, levels[1:-1] * cumulative[-1] * (1 - 1e-12))
+    inner = p[order[reached]]
+    return np.unique(np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]]))
+
+
+def assign_bins(p, edges):
+    """Index of the bin of every score, by the rule of `bin_edges`: (a, b], and 0 belongs to the first.
+
+    Examples
+    --------
+    >>> assign_bins(np.array([0.0, 0.2, 0.21, 1.0]), bin_edges(None, 5))
+    array([0, 0, 1, 4])
+    """
+    return np.searchsorted(edges[1:-1], p, side="left")
+
+
+def _as_float_array(values, name):
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} could not be read as an array of numbers.") from None
+
+
+def _check_finite(values, name):
+    # One sum finds a NaN or an infinity without a mask as large as the input.
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        found = "NaN" if np.isnan(values).any() else "infinite values"
+        raise ValueError(f"{name} holds {found}; expected finite numbers.")
+
+
+def _with_unit_rows(P, name):
+    sums = P.sum(axis=1)
+    worst = np.argmax(np.abs(sums - 1))
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise ValueError(f"{name} has a row that sums to {sums[worst]:.6g} (row {worst}); expected rows that sum to 1.")
+    return P / sums[:, None]
+
+
+def _labels_from_objects(y):
+    """Turn an object array into the array of its one type, so that it can be sorted and compared."""
+    if any(label is None or label != label for label in y):
+        raise ValueError("y holds missing values; expected a label for every row.")
+    kinds = {type(label) for label in y}
+    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return np.array(y.tolist())
+    if any(issubclass(kind, str) for kind in kinds):
+        raise ValueError("y mixes strings and other types; expected labels of one type.")
+    return np.array(y.tolist())
+
+
+def _column_labels(present, n_classes, classes):
+    if classes is not None:
+        classes = np.asarray(classes)
+        if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:
+            raise ValueError(f"classes is {classes.tolist()}; expected {n_classes} different labels.")
+        return classes
+    if present.size == n_classes:
+        return present
+    if present.size > n_classes:
+        raise ValueError(f"y has {present.size} different labels; expected at most {n_classes}, the columns of P.")
+    columns = np.arange(n_classes)
+    if present.dtype.kind == "b":
+        return columns.astype(bool)
+    if present.dtype.kind in "iuf" and np.isin(present, columns).all():
+        return columns.astype(present.dtype)
+    raise ValueError(
+        f"y holds the labels {present.tolist()} and P has {n_classes} columns; expected every class to occur, "
+        "or the labels of the columns given as classes (labels in a metric)."
+    )

@@ -1,0 +1,207 @@
+"""The canonical form, the labels, and the one rule for bins."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from clustcal.probabilities import (
+    as_probabilities,
+    as_representation,
+    as_weights,
+    assign_bins,
+    bin_edges,
+    encode_labels,
+    log_probabilities,
+)
+
+SCORES = arrays(float, st.integers(1, 60), elements=st.floats(0, 1))
+
+
+class TestAsProbabilities:
+    @pytest.mark.parametrize("form", [[0.25, 1.0], [[0.25], [1.0]], [[0.75, 0.25], [0.0, 1.0]]])
+    def test_every_form_of_two_classes_is_the_same(self, form):
+        np.testing.assert_array_equal(as_probabilities(form), [[0.75, 0.25], [0.0, 1.0]])
+
+    def test_rounded_rows_are_renormalised(self):
+        P = as_probabilities([[0.333, 0.333, 0.333]])
+        np.testing.assert_allclose(P, 1 / 3, atol=1e-15)
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            lambda a: a.astype(np.float32),
+            pd.DataFrame,
+            np.asfortranarray,
+            lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+            lambda a: a.tolist(),
+        ],
+    )
+    def test_any_container_gives_float64(self, kind):
+        P = as_probabilities(kind(np.array([[0.25, 0.75], [1.0, 0.0]])))
+        assert P.dtype == np.float64
+        np.testing.assert_array_equal(P, [[0.25, 0.75], [1.0, 0.0]])
+
+    def test_read_only_input_is_accepted_and_kept(self):
+        P = np.array([[0.3, 0.6995], [0.5, 0.5]])
+        P.flags.writeable = False
+        as_probabilities(P)
+        assert P[0, 1] == 0.6995
+
+    @pytest.mark.parametrize(
+        ("P", "message"),
+        [
+            ([], "empty"),
+            (np.ones((2, 2, 2)), "3 dimensions"),
+            ([0.5, np.nan], "NaN"),
+            ([0.5, np.inf], "infinite"),
+            ([0.5, 1.2], r"1\.2; expected probabilities between 0 and 1"),
+            ([0.5, -0.1], r"-0\.1"),
+            ([[0.5, 0.5], [0.5, 0.6]], r"sums to 1\.1 \(row 1\)"),
+            ([["a", "b"]], "numbers"),
+        ],
+    )
+    def test_bad_input_is_named(self, P, message):
+        with pytest.raises(ValueError, match=message):
+            as_probabilities(P)
+
+
+class TestEncodeLabels:
+    @pytest.mark.parametrize(
+        ("y", "classes"),
+        [
+            ([0, 1, 1], [0, 1]),
+            ([1, 2, 2], [1, 2]),
+            ([-1, 1, 1], [-1, 1]),
+            ([False, True, True], [False, True]),
+            (["dog", "eel", "eel"], ["dog", "eel"]),
+            (pd.Series(["dog", "eel", "eel"], dtype="category"), ["dog", "eel"]),
+            (pd.Series([0, 1, 1], dtype="Int64"), [0, 1]),
+            (np.array([0.0, 1.0, 1.0]), [0, 1]),
+            ([[0], [1], [1]], [0, 1]),
+        ],
+    )
+    def test_labels_of_any_type(self, y, classes):
+        found, codes = encode_labels(y, 2)
+        assert found.tolist() == classes
+        assert codes.tolist() == [0, 1, 1]
+
+    def test_given_classes_decide_the_columns(self):
+        classes, codes = encode_labels(["b", "a", "b"], 2, classes=["b", "a"])
+        assert classes.tolist() == ["b", "a"]
+        assert codes.tolist() == [0, 1, 0]
+
+    def test_an_absent_class_is_warned_of_by_name(self):
+        with pytest.warns(UserWarning, match=r"\[1\]"):
+            classes, codes = encode_labels([0, 2, 2], 3)
+        assert classes.tolist() == [0, 1, 2]
+        assert codes.tolist() == [0, 2, 2]
+
+    @pytest.mark.parametrize(
+        ("y", "n_classes", "classes", "message"),
+        [
+            ([], 2, None, "empty"),
+            ([0, 1, 2], 2, None, "3 different labels"),
+            ([1, 1], 2, None, "only the label"),
+            (["x", "y"], 3, None, "columns"),
+            (["x", "q"], 2, ["x", "y"], "'q'"),
+            ([0, 1], 2, ["x", "y"], "expected one of"),
+            ([0, 1], 2, [0, 0], "different labels"),
+            ([0.0, np.nan], 2, None, "NaN"),
+            (["x", None], 2, None, "missing"),
+            (["x", 3], 2, None, "mixes|different|label"),
+            ([[0, 1], [1, 0]], 2, None, "shape"),
+        ],
+    )
+    def test_bad_labels_are_named(self, y, n_classes, classes, message):
+        y = np.array(y, dtype=object) if "x" in y and len({type(label) for label in y}) > 1 else y
+        with pytest.raises(ValueError, match=message):
+            encode_labels(y, n_classes, classes)
+
+    @given(st.lists(st.sampled_from("abc"), min_size=2), st.permutations("abc"))
+    def test_codes_recover_the_labels(self, y, classes):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            classes, codes = encode_labels(y, 3, classes, require_two=False)
+        assert classes[codes].tolist() == y
+
+
+class TestWeightsAndRepresentations:
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [([1, -1], "-1"), ([0, 0], "0 everywhere"), ([1, np.nan], "NaN"), ([1, 2, 3], "shape"), ([[1, 2]], "shape")],
+    )
+    def test_bad_weights_are_named(self, weights, message):
+        with pytest.raises(ValueError, match=message):
+            as_weights(weights, 2)
+
+    def test_sparse_stays_sparse(self):
+        Z = as_representation(sparse.coo_array(np.eye(3, dtype=np.float32)), 3)
+        assert sparse.issparse(Z)
+        assert Z.dtype == np.float64
+
+    @pytest.mark.parametrize(
+        ("Z", "message"),
+        [
+            (None, "missing"),
+            (np.ones((3, 2)), "3 rows and P has 2"),
+            (np.ones(2), "shape"),
+            (np.ones((2, 0)), "shape"),
+            (np.full((2, 2), np.nan), "NaN"),
+            (np.ones((2, 4)), "4 columns; expected 5"),
+        ],
+    )
+    def test_bad_representations_are_named(self, Z, message):
+        with pytest.raises(ValueError, match=message):
+            as_representation(Z, 2, n_features=5 if np.ndim(Z) == 2 and np.shape(Z)[1] == 4 else None)
+
+
+class TestBins:
+    def test_edges_belong_to_the_bin_on_their_left(self):
+        edges = bin_edges(None, 5)
+        assert assign_bins(np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]), edges).tolist() == [0, 0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize("n_bins", range(1, 40))
+    def test_a_score_of_j_over_n_is_the_edge_itself(self, n_bins):
+        scores = np.array([j / n_bins for j in range(1, n_bins + 1)])
+        assert assign_bins(scores, bin_edges(None, n_bins)).tolist() == list(range(n_bins))
+
+    @given(st.permutations(np.linspace(0.001, 0.999, 60).tolist()), st.sampled_from([2, 3, 5, 10, 12]))
+    def test_quantile_bins_hold_equal_numbers_of_distinct_scores(self, scores, n_bins):
+        scores = np.array(scores)
+        counts = np.bincount(assign_bins(scores, bin_edges(scores, n_bins, "quantile")))
+        assert counts.tolist() == [60 // n_bins] * n_bins
+
+    @given(SCORES, st.integers(1, 12))
+    def test_equal_scores_share_a_bin_and_every_score_has_one(self, scores, n_bins):
+        edges = bin_edges(scores, n_bins, "quantile")
+        bins = assign_bins(scores, edges)
+        assert (np.diff(edges) > 0).all()
+        assert (edges[0], edges[-1]) == (0, 1)
+        assert ((scores > edges[bins]) | (bins == 0)).all()
+        assert (scores <= edges[bins + 1]).all()
+
+    @given(SCORES, st.integers(1, 12), st.data())
+    def test_weights_equal_repetition(self, scores, n_bins, data):
+        counts = data.draw(arrays(int, len(scores), elements=st.integers(1, 4)))
+        weighted = bin_edges(scores, n_bins, "quantile", counts.astype(float))
+        np.testing.assert_array_equal(weighted, bin_edges(np.repeat(scores, counts), n_bins, "quantile"))
+
+    @pytest.mark.parametrize(
+        ("n_bins", "strategy"), [(0, "uniform"), (2.5, "uniform"), (True, "uniform"), (3, "kmeans")]
+    )
+    def test_bad_choices_are_named(self, n_bins, strategy):
+        with pytest.raises(ValueError, match="expected"):
+            bin_edges(np.array([0.5]), n_bins, strategy)
+
+
+@given(SCORES)
+def test_logarithms_are_finite_at_0_and_1(scores):
+    U = log_probabilities(as_probabilities(scores))
+    assert np.isfinite(U).all()
+    assert (U < 0).all()
