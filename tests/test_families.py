@@ -1,0 +1,122 @@
+"""NLL, gradient and Hessian of every family against finite differences and against plain formulas."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.special import expit, log_softmax, logit
+from sklearn.metrics import log_loss
+
+from clustcal import families
+from clustcal.probabilities import as_probabilities
+
+N, K, L = 60, 3, 4
+BINARY = [families.PLATT, families.TEMPERATURE, families.BETA]
+MULTICLASS = [
+    families.TemperatureFamily(L),
+    families.VectorFamily(L),
+    families.DirichletFamily(L, l2=0.01),
+    families.DirichletFamily(L, odir=(0.3, 0.2)),
+]
+
+
+def make_case(family, seed=0):
+    """Probabilities, labels, weights and parameters away from any optimum."""
+    rng = np.random.default_rng(seed)
+    n_classes = 2 if isinstance(family, families.BinaryFamily) else L
+    P = rng.dirichlet(np.ones(n_classes), N)
+    codes = rng.integers(n_classes, size=N)
+    W = rng.uniform(0, 2, (N, K))
+    theta = family.identity + rng.uniform(0.1, 0.5, (K, family.identity.size))
+    return P, family.features(P), codes, W, theta
+
+
+@pytest.mark.parametrize("family", BINARY + MULTICLASS)
+class TestEveryFamily:
+    def test_identity_leaves_probabilities_unchanged(self, family):
+        P, X, *_ = make_case(family)
+        np.testing.assert_allclose(family.predict(family.identity, X), P, rtol=1e-12)
+
+    def test_gradient_is_that_of_finite_differences(self, family):
+        _, X, codes, W, theta = make_case(family)
+        for k in range(K):
+            error = check_grad(
+                lambda t, k=k: family.nll(t[None], X, codes, W[:, [k]])[0][0],
+                lambda t, k=k: family.nll(t[None], X, codes, W[:, [k]])[1][0],
+                theta[k],
+            )
+            assert error < 2e-4
+
+    def test_hessian_is_that_of_finite_differences(self, family):
+        _, X, codes, W, theta = make_case(family)
+        h = 1e-5
+        for i in range(theta.shape[1]):
+            shift = np.zeros_like(theta)
+            shift[:, i] = h
+            numeric = family.nll(theta + shift, X, codes, W)[1] - family.nll(theta - shift, X, codes, W)[1]
+            np.testing.assert_allclose(family.nll(theta, X, codes, W)[2][:, i], numeric / (2 * h), rtol=1e-5, atol=1e-5)
+
+    def test_clusters_do_not_touch_each_other(self, family):
+        _, X, codes, W, theta = make_case(family)
+        together = family.nll(theta, X, codes, W)[0]
+        alone = [family.nll(theta[[k]], X, codes, W[:, [k]])[0][0] for k in range(K)]
+        np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+    def test_rows_sum_to_1(self, family):
+        _, X, _, _, theta = make_case(family)
+        np.testing.assert_allclose(family.predict(theta[0], X).sum(axis=1), 1, atol=1e-12)
+
+    def test_nll_is_the_log_loss_of_the_prediction(self, family):
+        _, X, codes, W, theta = make_case(family)
+        expected = log_loss(codes, family.predict(theta[0], X), sample_weight=W[:, 0]) * W[:, 0].sum()
+        if isinstance(family, families.DirichletFamily):
+            V, b = np.split(theta[0].reshape(L, L + 1), [L], axis=1)
+            off = V[~np.eye(L, dtype=bool)]
+            penalty = family.l2 * (theta[0] ** 2).sum() if family.odir is None else None
+            penalty = 0.3 * np.mean(off**2) + 0.2 * np.mean(b**2) if penalty is None else penalty
+            expected += penalty * W[:, 0].sum()
+        assert family.nll(theta, X, codes, W)[0][0] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("family", MULTICLASS)
+def test_products_with_the_hessian_are_those_of_the_matrix(family):
+    _, X, codes, W, theta = make_case(family)
+    v = np.arange(1.0, theta.shape[1] + 1)
+    hessian = family.nll(theta, X, codes, W)[2]
+    np.testing.assert_allclose(family.hessian_product(theta[1], X, W[:, 1])(v), hessian[1] @ v, rtol=1e-10)
+
+
+def test_formulas_of_the_binary_families():
+    p = np.array([0.1, 0.5, 0.8])
+    X = {family.name: family.features(as_probabilities(p)) for family in BINARY}
+    np.testing.assert_allclose(
+        families.PLATT.predict(np.array([2.0, 0.3]), X["Platt"])[:, 1], expit(2 * logit(p) + 0.3)
+    )
+    np.testing.assert_allclose(
+        families.TEMPERATURE.predict(np.array([0.5]), X["temperature"])[:, 1], expit(logit(p) / 2)
+    )
+    beta = families.BETA.predict(np.array([2.0, 0.5, 0.3]), X["Beta"])[:, 1]
+    np.testing.assert_allclose(beta, expit(2 * np.log(p) - 0.5 * np.log(1 - p) + 0.3))
+
+
+def test_formulas_of_the_multiclass_families():
+    P = np.array([[0.2, 0.3, 0.5]])
+    U = np.log(P)
+    a, b, V = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]), np.arange(9.0).reshape(3, 3) / 9
+    expected = {
+        families.TemperatureFamily(3): (np.array([0.5]), U / 2),
+        families.VectorFamily(3): (np.concatenate([a, b]), a * U + b),
+        families.DirichletFamily(3): (np.column_stack([V, b]).ravel(), np.array([V @ U[0] + b])),
+    }
+    for family, (theta, z) in expected.items():
+        np.testing.assert_allclose(
+            np.log(family.predict(theta, family.features(P))), log_softmax(z, axis=1), rtol=1e-12
+        )
+
+
+def test_extreme_logits_neither_overflow_nor_vanish():
+    X = families.PLATT.features(as_probabilities([0.0, 1.0]))
+    loss, gradient, hessian = families.PLATT.nll(np.array([[1e5, 0.0]]), X, np.array([1, 0]), np.ones((2, 1)))
+    assert np.isfinite(loss).all()
+    assert loss[0] == pytest.approx(2 * 36.04365e5, rel=1e-5)
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(hessian).all()

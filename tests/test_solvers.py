@@ -1,0 +1,148 @@
+"""The optimum against scipy, closed forms, and the limits of shrinkage."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
+
+from clustcal import families, solvers
+from clustcal.probabilities import as_probabilities
+
+BINARY = [families.PLATT, families.TEMPERATURE, families.BETA]
+MULTICLASS = [families.TemperatureFamily(4), families.VectorFamily(4), families.DirichletFamily(4, l2=1e-3)]
+
+
+def make_data(family, n=400, seed=0):
+    """Scores whose true probabilities are a distortion of them that the family can mostly undo."""
+    rng = np.random.default_rng(seed)
+    if isinstance(family, families.BinaryFamily):
+        p = expit(rng.normal(-0.5, 1.5, n))
+        return as_probabilities(p), (rng.random(n) < expit(0.6 * logit(p) + 0.3)).astype(int)
+    U = rng.normal(0, 1.5, (n, 4))
+    P, truth = np.exp(U), np.exp(0.6 * U + rng.normal(0, 0.3, 4))
+    truth /= truth.sum(axis=1, keepdims=True)
+    return P / P.sum(axis=1, keepdims=True), (truth.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+def mean_nll(family, theta, X, codes, w):
+    """Written out once more, from the predicted probabilities alone."""
+    q = family.predict(theta, X)[np.arange(len(codes)), codes]
+    penalty = family.l2 * (theta @ theta) if isinstance(family, families.DirichletFamily) else 0.0
+    return -(w @ np.log(q)) / w.sum() + penalty
+
+
+def scipy_optimum(family, X, codes, w, prior, shrinkage):
+    """SLSQP on the objective as written out above, with central differences, restarted where it stopped."""
+    objective = lambda theta: mean_nll(family, theta, X, codes, w) + shrinkage * np.sum((theta - prior) ** 2)
+    options = {"ftol": 1e-16, "maxiter": 1000}
+    bounds = np.column_stack([family.lower, family.upper])
+    theta = family.identity
+    for _ in range(3):
+        theta = minimize(objective, theta, jac="3-point", method="SLSQP", bounds=bounds, options=options).x
+    return theta
+
+
+@pytest.mark.parametrize("family", BINARY + MULTICLASS)
+def test_parameters_agree_with_scipy_in_every_cluster(family):
+    P, codes = make_data(family)
+    X = family.features(P)
+    W = np.random.default_rng(1).uniform(0, 1, (len(P), 3))
+    prior = family.identity * 0.8
+    found = solvers.fit(family, X, codes, W, prior=prior, shrinkage=0.05)
+    for k in range(3):
+        expected = scipy_optimum(family, X, codes, W[:, k], prior, 0.05)
+        np.testing.assert_allclose(found.theta[k], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", [*BINARY, families.TemperatureFamily(4)])
+def test_gradient_vanishes_at_the_optimum_of_a_global_fit(family):
+    P, codes = make_data(family)
+    X, W = family.features(P), np.ones((len(P), 1))
+    theta = solvers.fit(family, X, codes, W).theta
+    assert np.abs(family.nll(theta, X, codes, W)[1]).max() / len(P) < 1e-10
+
+
+def test_a_subsample_as_a_start_does_not_change_the_optimum(monkeypatch):
+    P, codes = make_data(families.BETA, n=5000)
+    X, W = families.BETA.features(P), np.ones((5000, 1))
+    from_identity = solvers.fit(families.BETA, X, codes, W).theta
+    monkeypatch.setattr(solvers, "SUBSAMPLE", 500)
+    np.testing.assert_allclose(solvers.fit(families.BETA, X, codes, W).theta, from_identity, atol=1e-9)
+
+
+def test_a_subsample_of_one_class_does_no_harm(monkeypatch):
+    P, codes = make_data(families.PLATT, n=4000)
+    codes = np.zeros_like(codes)
+    codes[1::400] = 1
+    monkeypatch.setattr(solvers, "SUBSAMPLE", 100)
+    X, W = families.PLATT.features(P), np.ones((4000, 1))
+    theta = solvers.fit(families.PLATT, X, codes, W).theta
+    assert np.abs(families.PLATT.nll(theta, X, codes, W)[1]).max() / 4000 < 1e-10
+
+
+def test_a_negative_coefficient_of_beta_is_held_at_0_and_the_rest_refitted():
+    # Scores above 1/2 say nothing; the free optimum has b < 0.
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.01, 0.99, 3000)
+    codes = (rng.random(3000) < np.where(p < 0.5, p, 0.5 - 0.2 * (p - 0.5))).astype(int)
+    X, W = families.BETA.features(as_probabilities(p)), np.ones((3000, 1))
+    theta = solvers.fit(families.BETA, X, codes, W).theta[0]
+    rest = scipy_optimum(families.BETA, X, codes, W[:, 0], families.BETA.identity, 0.0)
+    assert theta[1] == 0
+    assert theta[0] > 0
+    np.testing.assert_allclose(theta, rest, atol=1e-6)
+
+
+def test_scores_that_point_the_wrong_way_give_the_base_rate():
+    p = np.repeat([0.1, 0.9], 50)
+    codes = np.repeat([1, 0, 0], [40, 20, 40])
+    X = families.BETA.features(as_probabilities(p))
+    theta = solvers.fit(families.BETA, X, codes, np.ones((100, 1))).theta[0]
+    np.testing.assert_allclose(theta, [0, 0, logit(0.4)], atol=1e-8)
+
+
+@pytest.mark.parametrize("family", [families.PLATT, families.BETA])
+def test_constant_scores_give_the_base_rate(family):
+    X = family.features(as_probabilities(np.full(10, 0.3)))
+    codes = np.array([1] * 4 + [0] * 6)
+    theta = solvers.fit(family, X, codes, np.ones((10, 1))).theta[0]
+    np.testing.assert_allclose(family.predict(theta, X)[:, 1], 0.4, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", BINARY + MULTICLASS[:2])
+def test_separable_classes_give_finite_parameters_and_a_warning(family):
+    P = np.full((20, 2 if family in BINARY else 4), 0.1)
+    codes = np.arange(20) % P.shape[1]
+    P[np.arange(20), codes] = 0.6
+    P /= P.sum(axis=1, keepdims=True)
+    with pytest.warns(ConvergenceWarning, match="separate"):
+        found = solvers.fit(family, family.features(P), codes, np.ones((20, 1)))
+    assert np.isfinite(found.theta).all()
+    assert (family.predict(found.theta[0], family.features(P)).argmax(axis=1) == codes).all()
+
+
+@pytest.mark.parametrize("family", BINARY + MULTICLASS)
+def test_a_cluster_without_weight_keeps_the_prior(family):
+    P, codes = make_data(family)
+    W = np.column_stack([np.ones(len(P)), np.zeros(len(P))])
+    prior = np.clip(family.identity * 0.9 + 0.01, family.lower, family.upper)
+    found = solvers.fit(family, family.features(P), codes, W, prior=prior, shrinkage=0.0)
+    np.testing.assert_array_equal(found.theta[1], prior)
+
+
+@pytest.mark.parametrize("family", BINARY + MULTICLASS)
+def test_strong_shrinkage_gives_the_prior(family):
+    P, codes = make_data(family)
+    prior = family.identity * 0.9
+    found = solvers.fit(family, family.features(P), codes, np.ones((len(P), 2)), prior=prior, shrinkage=1e8)
+    np.testing.assert_allclose(found.theta, [prior, prior], atol=1e-7)
+
+
+@pytest.mark.parametrize("family", MULTICLASS[1:])
+def test_the_trust_region_reaches_the_optimum_of_newton(family, monkeypatch):
+    P, codes = make_data(family)
+    X, W = family.features(P), np.random.default_rng(1).uniform(0, 1, (len(P), 2))
+    newton = solvers.fit(family, X, codes, W, shrinkage=0.05)
+    monkeypatch.setattr(families, "DENSE", 0)
+    np.testing.assert_allclose(solvers.fit(family, X, codes, W, shrinkage=0.05).theta, newton.theta, atol=2e-5)
