@@ -200,9 +200,8 @@ class VectorFamily(SoftmaxFamily):
 
     def hessian(self, U, Q, w):
         # With F = [U * Q, Q] the second derivatives are a diagonal in each block, less the outer product F'wF.
-        F = np.hstack([U * Q, Q])
         slopes, intercepts = np.split(np.arange(2 * self.n_classes), 2)
-        hessian = -F.T @ (w[:, None] * F)
+        hessian = -_gram(np.hstack([U * Q, Q]), w)
         hessian[slopes, slopes] += w @ (U**2 * Q)
         hessian[intercepts, intercepts] += w @ Q
         hessian[slopes, intercepts] += w @ (U * Q)
@@ -249,8 +248,13 @@ class DirichletFamily(SoftmaxFamily):
 
     def hessian(self, U, Q, w):
         # The block of classes l and m is sum_i w u u' (q_l [l = m] - q_l q_m).
-        F = (Q[:, :, None] * U[:, None, :]).reshape(len(U), -1)
-        hessian = -F.T @ (w[:, None] * F)
-        for rows, q in zip(np.split(np.arange(F.shape[1]), self.n_classes), Q.T, strict=True):
-            hessian[np.ix_(rows, rows)] += U.T @ ((w * q)[:, None] * U)
+        hessian = -_gram((Q[:, :, None] * U[:, None, :]).reshape(len(U), -1), w)
+        for block, q in zip(np.split(np.arange(len(hessian)), self.n_classes), Q.T, strict=True):
+            hessian[np.ix_(block, block)] += _gram(U, w * q)
         return hessian
+
+
+def _gram(F, w):
+    """Return sum_i w_i f_i f_i'; the product of a matrix with its own transpose costs half of any other."""
+    F = np.sqrt(w)[:, None] * F
+    return F.T @ F
