@@ -13,10 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements"
 HEADER = "# Written by `make lock` from pyproject.toml and constraints.txt. Do not edit.\n"
 
-# What torch, xgboost and netcal ask for on a machine with a GPU or a TensorBoard, and nothing here needs.
-LEFT_OUT = re.compile(
-    r"(nvidia-|cuda-|triton==|tensorboard|grpcio==|absl-py==|markdown==|protobuf==|werkzeug==|httpx2)"
-)
+# GPU libraries that torch and xgboost ask for on Linux; nothing here needs them.
+LEFT_OUT = re.compile(r"(nvidia-|cuda-|triton==)")
 # The full xgboost wheel for 64-bit Linux is mostly GPU code (130 MB); xgboost-cpu is the same library (6 MB).
 CPU_ONLY = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 ELSEWHERE = "sys_platform != 'linux' or platform_machine != 'x86_64'"

@@ -1,0 +1,103 @@
+"""Who is measured: each of our calibrators, and each library that has the same method.
+
+A contender is a function ``(P, y) -> predict``, where ``predict(P)`` gives class probabilities (n, L).
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+from scipy.special import logit
+
+import clustcal
+
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One library's version of a method, for binary or for multiclass scores."""
+
+    method: str
+    library: str
+    fit: callable
+    multiclass: bool = False
+
+    def is_installed(self):
+        return self.library == "clustcal" or find_spec(MODULES.get(self.library, self.library)) is not None
+
+
+MODULES = {"scikit-learn": "sklearn"}
+
+
+def ours(calibrator):
+    def fit(P, y):
+        return calibrator.fit(P, y).predict_proba
+
+    return fit
+
+
+def two_columns(p):
+    return np.column_stack([1 - p, p])
+
+
+def logistic_regression_on_logit(P, y):
+    from sklearn.linear_model import LogisticRegression
+
+    features = lambda P: logit(np.clip(P[:, [1]], EPS, 1 - EPS))
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky").fit(features(P), y)
+    return lambda P: model.predict_proba(features(P))
+
+
+def isotonic_of_scikit_learn(P, y):
+    from sklearn.isotonic import IsotonicRegression
+
+    model = IsotonicRegression(out_of_bounds="clip").fit(P[:, 1], y)
+    return lambda P: two_columns(model.predict(P[:, 1]))
+
+
+def temperature_of_scikit_learn(P, y):
+    # The class behind CalibratedClassifierCV(method="temperature"), so that nothing but the fit is timed.
+    model = import_module("sklearn.calibration")._TemperatureScaling().fit(np.log(P + EPS), y)
+    return lambda P: model.predict(np.log(P + EPS))
+
+
+def beta_of_betacal(P, y):
+    from betacal import BetaCalibration
+
+    model = BetaCalibration(parameters="abm").fit(P[:, [1]], y)
+    return lambda P: two_columns(model.predict(P[:, [1]]))
+
+
+def netcal(path, **parameters):
+    """A contender from netcal, by the place of its class."""
+    module, name = path.rsplit(".", 1)
+
+    def fit(P, y):
+        model = getattr(import_module(f"netcal.{module}"), name)(**parameters)
+        scores = (lambda P: P[:, 1]) if P.shape[1] == 2 else (lambda P: P)
+        model.fit(scores(P), y)
+
+        def predict(P):
+            Q = np.asarray(model.transform(scores(P)))
+            return two_columns(Q) if Q.ndim == 1 else Q
+
+        return predict
+
+    return fit
+
+
+CONTENDERS = [
+    Contender("Platt", "clustcal", ours(clustcal.PlattScaling())),
+    Contender("Platt", "scikit-learn", logistic_regression_on_logit),
+    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling())),
+    Contender("temperature", "netcal", netcal("scaling.TemperatureScaling")),
+    Contender("Beta", "clustcal", ours(clustcal.BetaCalibration())),
+    Contender("Beta", "betacal", beta_of_betacal),
+    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling()), multiclass=True),
+    Contender("temperature", "scikit-learn", temperature_of_scikit_learn, multiclass=True),
+    Contender("temperature", "netcal", netcal("scaling.TemperatureScaling"), multiclass=True),
+    Contender("vector", "clustcal", ours(clustcal.VectorScaling()), multiclass=True),
+    Contender("Dirichlet", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
+]
