@@ -1,0 +1,100 @@
+"""What every metric does first: labels and probabilities of any accepted form in, one checked forecast out.
+
+Builds on `clustcal.probabilities`, which does the checking. Here the two words that metrics have and
+calibrators have not are given their meaning: ``pos_label`` and ``kind``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from clustcal.probabilities import as_probabilities, as_weights, check_same_length, encode_labels
+
+KINDS = ("auto", "positive", "top-label", "classwise")
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Checked probabilities P (n, L), label codes (n,), weights (n,), and the column of the positive class."""
+
+    P: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray
+    positive: int | None
+
+    @property
+    def is_binary(self):
+        return self.P.shape[1] == 2
+
+
+def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=None):
+    """Check the arguments that all metrics share and return them as a `Forecast`.
+
+    One column of probabilities belongs to ``pos_label`` (default: the second of the sorted labels); the
+    columns of a matrix belong to ``labels`` (default: the sorted labels), and ``pos_label`` picks one.
+    """
+    P = as_probabilities(y_prob, name="y_prob")
+    one_column = np.ndim(y_prob) == 1 or np.shape(y_prob)[1] == 1
+    if one_column and pos_label is not None:
+        labels = _negative_then_positive(y_true, labels, pos_label)
+    classes, codes = encode_labels(y_true, P.shape[1], classes=labels, require_two=False)
+    check_same_length(len(P), y_true=codes)
+    weights = as_weights(sample_weight, len(P))
+    return Forecast(P, codes, weights, classes, _positive_column(classes, pos_label))
+
+
+def forecast_events(forecast, kind="auto"):
+    """Return the list of (p, hit) pairs whose agreement ``kind`` speaks of: p in [0, 1], hit in {0, 1}, both (n,).
+
+    ``"positive"``: the probability of the positive class, and whether it occurred. ``"top-label"``: the
+    highest probability of the row, and whether that class occurred. ``"classwise"``: one pair per class.
+    ``"auto"``: positive for two classes, top-label for more.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    if kind == "auto":
+        kind = "positive" if forecast.is_binary else "top-label"
+    P, codes = forecast.P, forecast.codes
+    if kind == "top-label":
+        top = P.argmax(axis=1)
+        return [(P[np.arange(len(P)), top], (top == codes).astype(float))]
+    if kind == "classwise":
+        return [(P[:, k], (codes == k).astype(float)) for k in range(P.shape[1])]
+    if forecast.positive is None:
+        raise ValueError(
+            f"kind is 'positive' and y_prob has {P.shape[1]} columns; expected pos_label, to say which is meant."
+        )
+    return [(P[:, forecast.positive], (codes == forecast.positive).astype(float))]
+
+
+def forecast_event(forecast, kind):
+    """The one (p, hit) pair of a ``kind`` that has only one."""
+    if kind == "classwise":
+        raise ValueError("kind is 'classwise'; expected 'positive' (with pos_label) or 'top-label' here.")
+    return forecast_events(forecast, kind)[0]
+
+
+def _negative_then_positive(y_true, labels, pos_label):
+    """Order two labels so that the second is the one that a single column of probabilities speaks of."""
+    known = pd.unique(np.ravel(y_true if labels is None else labels)).tolist()
+    others = [label for label in known if label != pos_label]
+    if len(others) == 2 and len(known) == 2:
+        raise ValueError(f"pos_label is {pos_label!r}; expected one of {known}.")
+    if len(others) > 1:
+        raise ValueError(f"y_prob has one column and the labels are {known}; expected two classes.")
+    if not others:
+        # Only the positive class is known; any other label may stand for the class that did not occur.
+        others = [f"not {pos_label}" if isinstance(pos_label, str) else pos_label - 1 if pos_label else 1]
+    return np.array([others[0], pos_label])
+
+
+def _positive_column(classes, pos_label):
+    """The column that ``pos_label`` names; without it, the second of two and none of more."""
+    if pos_label is None:
+        return 1 if len(classes) == 2 else None
+    found = [column for column, label in enumerate(classes.tolist()) if label == pos_label]
+    if not found:
+        raise ValueError(f"pos_label is {pos_label!r}; expected one of {classes.tolist()}.")
+    return found[0]
