@@ -1,0 +1,74 @@
+"""Maps of clusters in two dimensions."""
+
+import numpy as np
+
+from clustcal.plots._style import MARKERS
+
+
+def plot_clusters(points, clusters, *, names=None, axis_names=None, centres=True, ax=None, **scatter_kwargs):
+    """Scatter rows in a plane, each cluster with a colour and a marker of its own.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        Two features, or a projection to two dimensions; a DataFrame names the axes.
+    clusters : array-like of shape (n,) or (n, K)
+        Cluster of each row, or memberships, of which the largest counts.
+    names : sequence of str, optional
+        Names of the clusters in sorted order; by default "cluster 0", ....
+    axis_names : pair of str, optional
+    centres : bool, default=True
+        Whether to mark each cluster's median.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+    **scatter_kwargs
+        Passed to ``ax.scatter``.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> from clustcal.plots import plot_clusters
+    >>> ax = plot_clusters([[0, 0], [0, 1], [5, 5]], [0, 0, 1], axis_names=("age", "BMI"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['cluster 0 (n = 2)', 'cluster 1 (n = 1)']
+    """
+    import matplotlib.pyplot as plt
+
+    if axis_names is None and hasattr(points, "columns"):
+        axis_names = [str(column) for column in points.columns]
+    points, clusters = np.asarray(points, dtype=float), np.asarray(clusters)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"points has shape {points.shape}; expected (n, 2).")
+    if clusters.ndim == 2:
+        clusters = clusters.argmax(axis=1)
+    if clusters.shape != (len(points),):
+        raise ValueError(f"clusters has shape {clusters.shape}; expected one cluster for each of {len(points)} rows.")
+    present = np.unique(clusters)
+    names = [f"cluster {cluster}" for cluster in present] if names is None else list(names)
+    if len(names) != len(present):
+        raise ValueError(f"names has {len(names)} entries; expected {len(present)}, one per cluster.")
+
+    ax = plt.subplots()[1] if ax is None else ax
+    options = {"s": 22, "alpha": 0.55, "linewidths": 0.4, "edgecolors": "white", **scatter_kwargs}
+    for number, (cluster, name) in enumerate(zip(present, names, strict=True)):
+        mine = points[clusters == cluster]
+        marker = MARKERS[number % len(MARKERS)]
+        colour = f"C{number}"
+        ax.scatter(*mine.T, marker=marker, color=colour, label=f"{name} (n = {len(mine):,})", **options)
+        if centres:
+            ax.scatter(*np.median(mine, axis=0), marker=marker, color=colour, s=140, edgecolors="black", zorder=4)
+    if axis_names is not None:
+        ax.set(xlabel=axis_names[0], ylabel=axis_names[1])
+    # Above the map: inside, it would cover points wherever it stood.
+    legend = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    for handle in legend.legend_handles:
+        handle.set(alpha=1, sizes=[45])
+    return ax

@@ -1,0 +1,414 @@
+"""Reliability diagrams: forecast against frequency, with the number of rows behind each point.
+
+Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibration errors.
+"""
+
+import numpy as np
+
+from clustcal.metrics import reliability_curve
+from clustcal.metrics._inputs import forecast_event, read_forecast
+from clustcal.plots._style import DIAGONAL_COLOUR, MARKERS
+from clustcal.probabilities import assign_bins
+
+# The panel of counts below the diagram: its name, and its height as a share of the diagram's.
+COUNTS_LABEL = "counts"
+COUNTS_HEIGHT = 0.2
+PREDICTED_COLOUR, OBSERVED_COLOUR = "#E69F00", "#0072B2"
+
+
+class ReliabilityDisplay:
+    """Reliability diagram: square axes, the diagonal, one marker per bin, and a panel of bin counts.
+
+    Make one with `from_predictions` or `from_estimator`. Several on the same axes share the panel.
+
+    Parameters
+    ----------
+    curve : Bunch
+        What `clustcal.metrics.reliability_curve` returns.
+    band : tuple of two ndarrays of shape (n_bins,), optional
+        Lower and upper limit of the observed frequency of each bin in ``curve``.
+    band_level : float, optional
+        Confidence level of the band, for the legend.
+    name : str, optional
+        Label in the legend.
+    kind : {"positive", "top-label"}, default="positive"
+        What the curve is about; names the axes.
+    pos_label : label, optional
+        Named on the axes if given.
+
+    Attributes
+    ----------
+    ax_, counts_ax_ : matplotlib Axes
+        The diagram and its panel of counts (None if not asked for, or if ``ax`` is not part of a grid).
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+    band_ : matplotlib artist or None
+
+    Examples
+    --------
+    >>> from clustcal.plots import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions(
+    ...     [0, 0, 1, 1, 1, 0], [0.1, 0.3, 0.35, 0.8, 0.9, 0.7], n_bins=2, name="model"
+    ... )
+    >>> display.curve.frequency.round(2)
+    array([0.33, 0.67])
+    """
+
+    def __init__(self, curve, *, band=None, band_level=None, name=None, kind="positive", pos_label=None):
+        self.curve = curve
+        self.band = band
+        self.band_level = band_level
+        self.name = name
+        self.kind = kind
+        self.pos_label = pos_label
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, name=None, **kwargs):
+        """Diagram of a fitted classifier's probabilities on (X, y).
+
+        Parameters
+        ----------
+        estimator : classifier with ``predict_proba`` and ``classes_``
+        X, y : data to predict, and its labels
+        name : str, optional
+            By default the name of the class.
+        **kwargs
+            As in `from_predictions`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(f"estimator is {type(estimator).__name__}, which has no predict_proba.")
+        name = type(estimator).__name__ if name is None else name
+        kwargs = {"labels": estimator.classes_, **kwargs}
+        return cls.from_predictions(y, estimator.predict_proba(X), name=name, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_prob,
+        *,
+        sample_weight=None,
+        labels=None,
+        pos_label=None,
+        n_bins=10,
+        strategy="uniform",
+        kind="auto",
+        band=0.95,
+        n_resamples=200,
+        random_state=0,
+        name=None,
+        ax=None,
+        counts=True,
+        limit=1.0,
+        legend=True,
+        **line_kwargs,
+    ):
+        """Diagram of given probabilities.
+
+        Parameters
+        ----------
+        y_true, y_prob, sample_weight, labels, pos_label, n_bins, strategy, kind
+            As in `clustcal.metrics.reliability_curve`.
+        band : float or None, default=0.95
+            Confidence level of a percentile band of the frequencies, by resampling rows; None for none. It
+            has no width at a bin of only events or of none, as resampling cannot show what never occurred.
+        n_resamples : int, default=200
+        random_state : int, Generator or None, default=0
+            Seed of the resampling; fixed by default, so that a figure does not change from run to run.
+        name : str, optional
+            Label in the legend.
+        ax : matplotlib Axes, optional
+            Drawn into; by default a new figure.
+        counts : bool, default=True
+            Whether to show the panel of bin counts.
+        limit : float, default=1.0
+            Show probabilities from 0 to here; for rare events, where all scores are small.
+        legend : bool, default=True
+            Whether to draw a legend; in small panels it covers data, and one panel with it may do.
+        **line_kwargs
+            Passed to ``ax.plot``.
+
+        Returns
+        -------
+        ReliabilityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the input is not as described.
+        """
+        if band is not None and not 0 < band < 1:
+            raise ValueError(f"band is {band!r}; expected a confidence level between 0 and 1, or None.")
+        curve = reliability_curve(
+            y_true,
+            y_prob,
+            sample_weight=sample_weight,
+            labels=labels,
+            pos_label=pos_label,
+            n_bins=n_bins,
+            strategy=strategy,
+            kind=kind,
+        )
+        forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
+        if kind == "auto":
+            kind = "positive" if forecast.is_binary else "top-label"
+        limits = None
+        if band is not None:
+            p, hit = forecast_event(forecast, kind)
+            limits = _frequency_band(curve, p, hit, forecast.weights, band, n_resamples, random_state)
+        display = cls(curve, band=limits, band_level=band, name=name, kind=kind, pos_label=pos_label)
+        return display.plot(ax, counts=counts, limit=limit, legend=legend, **line_kwargs)
+
+    def plot(self, ax=None, *, name=None, counts=True, diagonal=True, limit=1.0, legend=True, **line_kwargs):
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new figure.
+        name : str, optional
+            Label in the legend; by default the one given before.
+        counts : bool, default=True
+            Whether to show the panel of bin counts.
+        diagonal : bool, default=True
+            Whether to draw the line of perfect calibration (once per axes).
+        limit : float, default=1.0
+            Show probabilities from 0 to here.
+        legend : bool, default=True
+            Whether to draw a legend.
+        **line_kwargs
+            Passed to ``ax.plot``.
+
+        Returns
+        -------
+        self
+        """
+        name = self.name if name is None else name
+        ax = _new_axes() if ax is None else ax
+        labels = set(ax.get_legend_handles_labels()[1])
+        if diagonal and "perfect calibration" not in labels:
+            look = {"color": DIAGONAL_COLOUR, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 1}
+            ax.plot([0, 1], [0, 1], label="perfect calibration", **look)
+        drawn = len([line for line in ax.lines if line.get_gid() == "reliability"])
+        options = {"marker": MARKERS[drawn % len(MARKERS)], "markeredgecolor": "white", "zorder": 3}
+        # Unclipped where all is shown, so that markers at 0 and 1 do not lose a half to the frame.
+        options["clip_on"] = limit < 1
+        (self.line_,) = ax.plot(
+            self.curve.confidence, self.curve.frequency, **{"label": name, **options, **line_kwargs}
+        )
+        self.line_.set_gid("reliability")
+        self.band_ = None if self.band is None else self._draw_band(ax, labels)
+        self.counts_ax_ = _draw_counts(ax, self.curve, self.line_) if counts else None
+        _set_up_square(ax, self.counts_ax_, limit, *self._axis_labels())
+        if legend:
+            _draw_legend(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_band(self, ax, labels):
+        low, high = self.band
+        label = f"{self.band_level:.0%} bootstrap band".replace("%", " %") if self.band_level else "band"
+        colour = self.line_.get_color()
+        label = "_" + label if label in labels else label
+        if len(low) == 1:
+            # A band needs two points; a single bin gets a bar.
+            return ax.vlines(self.curve.confidence, low, high, color=colour, alpha=0.4, lw=6, label=label)
+        return ax.fill_between(self.curve.confidence, low, high, color=colour, alpha=0.18, lw=0, label=label)
+
+    def _axis_labels(self):
+        if self.kind == "top-label":
+            return "Mean confidence", "Accuracy"
+        of_class = "" if self.pos_label is None else f" of {self.pos_label}"
+        return f"Mean predicted probability{of_class}", f"Observed frequency{of_class}"
+
+
+def plot_reliability_bars(
+    y_true,
+    y_prob,
+    *,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    n_bins=10,
+    strategy="uniform",
+    kind="auto",
+    name=None,
+    ax=None,
+    counts=True,
+    limit=1.0,
+    legend=True,
+):
+    """Reliability diagram as pairs of bars, as in Fig. 1 of the paper.
+
+    In each bin that holds rows, the left bar (orange) is the mean predicted probability and the right one (blue,
+    hatched) the observed frequency.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, labels, pos_label, n_bins, strategy, kind
+        As in `clustcal.metrics.reliability_curve`.
+    name : str, optional
+        Title of the axes.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+    counts : bool, default=True
+        Whether to show the panel of bin counts.
+    limit : float, default=1.0
+        Show probabilities from 0 to here.
+    legend : bool, default=True
+        Whether to draw a legend.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from clustcal.plots import plot_reliability_bars
+    >>> ax = plot_reliability_bars([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], n_bins=2)
+    >>> len(ax.patches)
+    4
+    """
+    curve = reliability_curve(
+        y_true,
+        y_prob,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        n_bins=n_bins,
+        strategy=strategy,
+        kind=kind,
+    )
+    ax = _new_axes() if ax is None else ax
+    left, right = curve.edges[curve.bin], curve.edges[curve.bin + 1]
+    width = 0.42 * (right - left)
+    middle = (left + right) / 2
+    ax.bar(middle - width / 2, curve.confidence, width, color=PREDICTED_COLOUR, label="mean predicted")
+    ax.bar(
+        middle + width / 2,
+        curve.frequency,
+        width,
+        color=OBSERVED_COLOUR,
+        hatch="///",
+        edgecolor="white",
+        lw=0,
+        label="observed frequency",
+    )
+    counts_ax = _draw_counts(ax, curve) if counts else None
+    _set_up_square(ax, counts_ax, limit, "Predicted probability, binned", "Probability")
+    ax.set_title(name or "")
+    if legend:
+        ax.legend(loc="upper left", borderaxespad=0.3)
+    return ax
+
+
+def _new_axes():
+    import matplotlib.pyplot as plt
+
+    # "compressed" is the layout that allows for axes of fixed shape.
+    return plt.subplots(figsize=(4.6, 5.4), layout="compressed")[1]
+
+
+def _set_up_square(ax, counts_ax, limit, x_label, y_label):
+    from matplotlib.ticker import MaxNLocator
+
+    if not 0 < limit <= 1:
+        raise ValueError(f"limit is {limit!r}; expected a probability above 0.")
+    ax.set(xlim=(0, limit), ylim=(0, limit), ylabel=y_label)
+    ax.set_box_aspect(1)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    lowest = ax if counts_ax is None else counts_ax
+    lowest.set_xlabel(x_label)
+    ax.tick_params(labelbottom=counts_ax is None)
+
+
+def _draw_legend(ax):
+    handles, labels = ax.get_legend_handles_labels()
+    # What is compared comes first, what helps to read it after.
+    order = sorted(range(len(handles)), key=lambda i: handles[i].get_gid() != "reliability")
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc="best", borderaxespad=0.3)
+
+
+def _draw_counts(ax, curve, line=None):
+    """Draw the weight of each bin into the panel below ``ax``, in the look of ``line``; return the panel."""
+    panel = _counts_panel(ax)
+    if panel is None:
+        return None
+    look = {"color": "0.35"} if line is None else {"color": line.get_color(), "ls": line.get_linestyle()}
+    counts = np.zeros(len(curve.edges) - 1)
+    counts[curve.bin] = curve.count
+    if panel.patches:
+        # Fills of several methods would hide each other: outlines only.
+        for artist in [patch for patch in panel.patches if patch.get_fill()] + list(panel.collections):
+            artist.remove()
+    else:
+        panel.stairs(counts, curve.edges, fill=True, color=look["color"], alpha=0.25)
+        inner = np.minimum(counts[:-1], counts[1:])
+        panel.vlines(curve.edges[1:-1], 0, inner, color=look["color"], lw=0.6, alpha=0.6)
+    panel.stairs(counts, curve.edges, lw=1.2, **look)
+    _set_count_scale(panel)
+    return panel
+
+
+def _counts_panel(ax):
+    """The panel below ``ax``: found if there, else cut off from the cell of the grid that ``ax`` fills."""
+    for sibling in ax.get_shared_x_axes().get_siblings(ax):
+        if sibling.get_label() == COUNTS_LABEL:
+            return sibling
+    cell = ax.get_subplotspec()
+    if cell is None:
+        return None
+    upper, lower = cell.subgridspec(2, 1, height_ratios=[1, COUNTS_HEIGHT])
+    ax.set_subplotspec(upper)
+    panel = ax.figure.add_subplot(lower, sharex=ax, label=COUNTS_LABEL)
+    panel.set_box_aspect(COUNTS_HEIGHT)
+    panel.set_ylabel("Rows")
+    panel.grid(visible=False, axis="x")
+    # Both boxes keep their shape within their cells and so may be smaller: they stay side by side.
+    ax.set_anchor("S")
+    panel.set_anchor("N")
+    return panel
+
+
+def _set_count_scale(panel):
+    """Counts on a log scale, always: it is the bins with few rows that a reader must not miss."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    drawn = np.concatenate([patch.get_data().values for patch in panel.patches])
+    drawn = drawn[drawn > 0]
+    panel.set_yscale("log")
+    panel.set_ylim(min(0.7, drawn.min() / 2), drawn.max() * 2)
+    panel.yaxis.set_major_locator(LogLocator(numticks=3))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    # Every decade has a tick, also where not every one is named.
+    panel.yaxis.set_minor_locator(LogLocator(numticks=99))
+    panel.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _short(count):
+    """Write a count in few characters: 950, 12k, 3M."""
+    for unit, suffix in ((1e6, "M"), (1e3, "k")):
+        if count >= unit:
+            return f"{count / unit:.3g}{suffix}"
+    return f"{count:.3g}"
+
+
+def _frequency_band(curve, p, hit, weights, level, n_resamples, random_state):
+    """Percentile limits, each (n_bins,), of the frequency of each bin of ``curve`` over resampled rows."""
+    rng = np.random.default_rng(random_state)
+    n, size = len(p), len(curve.edges) - 1
+    bins = assign_bins(p, curve.edges)
+    hits = weights * hit
+    samples = np.full((n_resamples, len(curve.bin)), np.nan)
+    for sample in samples:
+        rows = rng.integers(n, size=n)
+        total = np.bincount(bins[rows], weights[rows], size)[curve.bin]
+        occurred = np.bincount(bins[rows], hits[rows], size)[curve.bin]
+        np.divide(occurred, total, out=sample, where=total > 0)
+    # A bin of one row is missing from a third of the resamples and says nothing there.
+    return tuple(np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0))

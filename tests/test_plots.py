@@ -1,0 +1,320 @@
+"""Figures: what is drawn where, what it says, and that it stays legible; the look itself is for eyes."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from sklearn.linear_model import LogisticRegression
+
+from clustcal import plots
+from clustcal.metrics import rejection_curve, reliability_curve
+from clustcal.plots import (
+    ReliabilityDisplay,
+    plot_clusters,
+    plot_rejection_curves,
+    plot_reliability_bars,
+    style,
+    use_style,
+)
+
+
+@pytest.fixture(autouse=True)
+def _without_a_window_and_with_clean_settings():
+    with plt.rc_context(), plt.rc_context({"backend": "agg"}):
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 2, size=600)
+    return (rng.random(600) < p**1.5).astype(int), p
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+# Reliability diagram ------------------------------------------------------------------------------------------
+
+
+def test_points_are_those_of_the_reliability_curve(data):
+    display = ReliabilityDisplay.from_predictions(*data, n_bins=7, strategy="quantile")
+    curve = reliability_curve(*data, n_bins=7, strategy="quantile")
+    assert display.line_.get_xdata() == pytest.approx(curve.confidence)
+    assert display.line_.get_ydata() == pytest.approx(curve.frequency)
+
+
+def test_axes_are_square_on_the_canvas_and_show_all_probabilities(data):
+    display = ReliabilityDisplay.from_predictions(*data)
+    display.figure_.canvas.draw()
+    box = display.ax_.get_window_extent()
+    assert box.width == pytest.approx(box.height, rel=1e-3)
+    assert display.ax_.get_xlim() == display.ax_.get_ylim() == (0, 1)
+
+
+def test_the_panel_of_counts_lies_below_and_is_as_wide(data):
+    display = ReliabilityDisplay.from_predictions(*data)
+    display.figure_.canvas.draw()
+    diagram, panel = display.ax_.get_window_extent(), display.counts_ax_.get_window_extent()
+    assert (panel.x0, panel.x1) == pytest.approx((diagram.x0, diagram.x1), abs=0.5)
+    assert panel.y1 < diagram.y0
+
+
+def test_nothing_is_cut_off_also_in_a_grid(data):
+    with style():
+        figure, axes = plt.subplots(1, 3, figsize=(10, 4))
+        for ax in axes:
+            ReliabilityDisplay.from_predictions(*data, ax=ax, band=None)
+        figure.canvas.draw()
+    inside = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(inside.x0, inside.y0) >= -0.01
+    assert inside.x1 <= width + 0.01
+    assert inside.y1 <= height + 0.01
+
+
+def test_the_panel_shows_the_weight_of_each_bin():
+    display = ReliabilityDisplay.from_predictions([0, 1, 1], [0.1, 0.9, 0.8], n_bins=3, sample_weight=[1, 2, 4])
+    assert display.counts_ax_.patches[-1].get_data().values.tolist() == [1, 0, 6]
+
+
+def test_the_panel_can_be_left_out(data):
+    display = ReliabilityDisplay.from_predictions(*data, counts=False)
+    assert display.counts_ax_ is None
+    assert display.figure_.axes == [display.ax_]
+    assert display.ax_.get_xlabel() == "Mean predicted probability"
+
+
+def test_axes_placed_by_hand_get_no_panel(data):
+    ax = plt.figure().add_axes([0.1, 0.1, 0.8, 0.8])
+    assert ReliabilityDisplay.from_predictions(*data, ax=ax).counts_ax_ is None
+
+
+def test_methods_on_the_same_axes_share_panel_and_diagonal_and_differ_in_colour_and_marker(data):
+    y, p = data
+    first = ReliabilityDisplay.from_predictions(y, p, name="before")
+    second = ReliabilityDisplay.from_predictions(y, p**1.5, name="after", ax=first.ax_)
+    assert second.counts_ax_ is first.counts_ax_
+    assert len(first.figure_.axes) == 2
+    assert legend_texts(first.ax_) == ["before", "after", "perfect calibration", "95 % bootstrap band"]
+    assert first.line_.get_color() != second.line_.get_color()
+    assert first.line_.get_marker() != second.line_.get_marker()
+
+
+def test_the_band_covers_the_points_and_is_wider_where_rows_are_few(data):
+    display = ReliabilityDisplay.from_predictions(*data)
+    low, high = display.band
+    curve = display.curve
+    assert (low <= curve.frequency).all()
+    assert (curve.frequency <= high).all()
+    expected = 2 * 1.96 * np.sqrt(curve.frequency * (1 - curve.frequency) / curve.count)
+    full = curve.count > 30
+    assert (high - low)[full] == pytest.approx(expected[full], rel=0.35)
+
+
+def test_the_band_weighs_rows_as_the_points_do(data):
+    weights = np.where(data[0] == 1, 3.0, 0.5)
+    display = ReliabilityDisplay.from_predictions(*data, sample_weight=weights)
+    low, high = display.band
+    assert ((low <= display.curve.frequency) & (display.curve.frequency <= high)).all()
+
+
+def test_the_band_is_seeded(data):
+    bands = [ReliabilityDisplay.from_predictions(*data, random_state=seed).band for seed in (1, 1, 2)]
+    assert np.array_equal(bands[0], bands[1])
+    assert not np.array_equal(bands[0], bands[2])
+
+
+def test_the_band_can_be_left_out_and_its_level_is_named(data):
+    without = ReliabilityDisplay.from_predictions(*data, band=None)
+    assert without.band_ is None
+    assert legend_texts(without.ax_) == ["perfect calibration"]
+    assert "80 % bootstrap band" in legend_texts(ReliabilityDisplay.from_predictions(*data, band=0.8).ax_)
+
+
+def test_a_single_bin_still_shows_its_band():
+    display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.5] * 4)
+    (segment,) = display.band_.get_segments()
+    assert segment[1, 1] > segment[0, 1]
+
+
+def test_axes_say_which_probability_is_meant(data):
+    y, p = data
+    positive = ReliabilityDisplay.from_predictions(np.where(y == 1, "ill", "well"), p, pos_label="ill")
+    assert positive.ax_.get_ylabel() == "Observed frequency of ill"
+    assert positive.counts_ax_.get_xlabel() == "Mean predicted probability of ill"
+    top = ReliabilityDisplay.from_predictions(y, p, kind="top-label")
+    assert (top.counts_ax_.get_xlabel(), top.ax_.get_ylabel()) == ("Mean confidence", "Accuracy")
+
+
+def test_rare_events_can_be_looked_at_closely(data):
+    y, p = data
+    display = ReliabilityDisplay.from_predictions(y, p, limit=0.3)
+    assert display.ax_.get_xlim() == display.ax_.get_ylim() == display.counts_ax_.get_xlim() == (0, 0.3)
+
+
+def test_from_estimator_predicts_names_and_knows_the_classes(data):
+    y, p = data
+    words = np.where(y == 1, "yes", "no")
+    model = LogisticRegression().fit(p[:, None], words)
+    display = ReliabilityDisplay.from_estimator(model, p[:, None], words, band=None)
+    curve = reliability_curve(y, model.predict_proba(p[:, None])[:, 1])
+    assert display.line_.get_ydata() == pytest.approx(curve.frequency)
+    assert legend_texts(display.ax_)[0] == "LogisticRegression"
+
+
+def test_from_estimator_asks_for_probabilities():
+    with pytest.raises(ValueError, match="no predict_proba"):
+        ReliabilityDisplay.from_estimator(object(), [[0]], [0])
+
+
+def test_a_display_can_be_drawn_again(data):
+    display = ReliabilityDisplay.from_predictions(*data, name="model")
+    first = display.ax_
+    assert display.plot(name="again").ax_ is not first
+    assert legend_texts(display.ax_)[0] == "again"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [({"band": 95}, "band is 95"), ({"limit": 0}, "limit is 0"), ({"kind": "classwise"}, "kind is 'classwise'")],
+)
+def test_options_that_make_no_figure_are_refused(data, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        ReliabilityDisplay.from_predictions(*data, **kwargs)
+
+
+# Bars of Fig. 1 -------------------------------------------------------------------------------------------------
+
+
+def test_bars_stand_in_pairs_of_prediction_and_frequency(data):
+    ax = plot_reliability_bars(*data, n_bins=5, name="before")
+    curve = reliability_curve(*data, n_bins=5)
+    predicted, observed = ax.containers
+    assert [bar.get_height() for bar in predicted] == pytest.approx(curve.confidence)
+    assert [bar.get_height() for bar in observed] == pytest.approx(curve.frequency)
+    for left, right, k in zip(predicted, observed, curve.bin, strict=True):
+        assert curve.edges[k] <= left.get_x() < right.get_x() < curve.edges[k + 1]
+    assert legend_texts(ax) == ["mean predicted", "observed frequency"]
+    assert ax.get_title() == "before"
+
+
+def test_bars_are_orange_and_blue_as_in_the_paper_and_differ_without_colour(data):
+    predicted, observed = plot_reliability_bars(*data).containers
+    red, _, blue = to_rgb(predicted[0].get_facecolor())
+    assert red > blue
+    red, _, blue = to_rgb(observed[0].get_facecolor())
+    assert blue > red
+    assert observed[0].get_hatch() != predicted[0].get_hatch()
+
+
+# Rejection curves and clusters ------------------------------------------------------------------------------------
+
+
+def test_rejection_curves_are_drawn_as_given_with_markers_of_their_own(data):
+    y, p = data
+    curves = {"base": rejection_curve(y, p), "other": rejection_curve(y, p**2)}
+    ax = plot_rejection_curves(curves)
+    assert legend_texts(ax) == ["base", "other"]
+    for line, curve in zip(ax.lines, curves.values(), strict=True):
+        assert line.get_ydata() == pytest.approx(curve.error)
+    assert len({line.get_marker() for line in ax.lines}) == 2
+    assert ax.get_ylim()[0] == 0
+
+
+def test_rejection_curves_with_limits_get_a_band(data):
+    curve = rejection_curve(*data)
+    curve.low, curve.high = curve.error - 0.01, curve.error + 0.01
+    assert len(plot_rejection_curves({"base": curve}).collections) == 1
+
+
+def test_no_rejection_curve_is_refused():
+    with pytest.raises(ValueError, match="curves is empty"):
+        plot_rejection_curves({})
+
+
+def test_clusters_differ_in_colour_and_marker_and_are_counted():
+    ax = plot_clusters([[0, 0], [1, 0], [5, 5]], ["b", "b", "a"], axis_names=("age", "BMI"), centres=False)
+    assert legend_texts(ax) == ["cluster a (n = 1)", "cluster b (n = 2)"]
+    a, b = ax.collections
+    assert a.get_offsets().tolist() == [[5, 5]]
+    assert not np.array_equal(a.get_facecolor(), b.get_facecolor())
+    assert len(a.get_paths()[0].vertices) != len(b.get_paths()[0].vertices)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "BMI")
+
+
+def test_memberships_are_drawn_as_their_largest():
+    ax = plot_clusters([[0, 0], [1, 0]], [[0.9, 0.1], [0.2, 0.8]], names=["old", "young"])
+    assert legend_texts(ax) == ["old (n = 1)", "young (n = 1)"]
+
+
+@pytest.mark.parametrize(
+    ("points", "clusters", "kwargs", "message"),
+    [
+        ([[0, 0, 0]], [0], {}, "points has shape"),
+        ([[0, 0]], [0, 1], {}, "clusters has shape"),
+        ([[0, 0]], [0], {"names": ["a", "b"]}, "names has 2 entries"),
+    ],
+)
+def test_points_that_make_no_map_are_refused(points, clusters, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        plot_clusters(points, clusters, **kwargs)
+
+
+# Style -----------------------------------------------------------------------------------------------------------
+
+OKABE_ITO = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
+
+
+def test_the_cycle_is_okabe_itos_and_its_first_four_differ_in_line_style_too():
+    with style():
+        cycle = list(mpl.rcParams["axes.prop_cycle"])
+    assert {to_hex(entry["color"]) for entry in cycle} == OKABE_ITO
+    assert len({entry["linestyle"] for entry in cycle[:4]}) == 4
+
+
+def test_grounds_are_white_and_opaque():
+    with style():
+        for key in ("figure.facecolor", "axes.facecolor", "savefig.facecolor"):
+            assert to_hex(mpl.rcParams[key]) == "#ffffff"
+        assert not mpl.rcParams["savefig.transparent"]
+
+
+@pytest.mark.parametrize("draw", ["diagram", "bars", "rejection", "clusters"])
+def test_no_text_is_smaller_than_10_points(data, draw):
+    with style():
+        if draw == "diagram":
+            figure = ReliabilityDisplay.from_predictions(*data, name="model").figure_
+        elif draw == "bars":
+            figure = plot_reliability_bars(*data).figure
+        elif draw == "rejection":
+            figure = plot_rejection_curves({"model": rejection_curve(*data)}).figure
+        else:
+            figure = plot_clusters(np.zeros((2, 2)), [0, 1]).figure
+        figure.canvas.draw()
+        sizes = [t.get_fontsize() for t in figure.findobj(mpl.text.Text) if t.get_text() and t.get_visible()]
+    assert min(sizes) >= 10
+
+
+def test_the_style_ends_with_its_context_and_stays_after_use_style():
+    before = mpl.rcParams["axes.spines.top"]
+    with style():
+        assert mpl.rcParams["axes.spines.top"] is False
+    assert mpl.rcParams["axes.spines.top"] == before
+    use_style()
+    assert mpl.rcParams["axes.spines.top"] is False
+
+
+def test_importing_the_plots_does_not_start_pyplot():
+    code = "import sys, clustcal.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_all_that_is_offered_exists():
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
