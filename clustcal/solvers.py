@@ -31,7 +31,7 @@ class Fit:
     n_iter: int
 
 
-def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None):
+def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_TOLERANCE):
     """Minimise, for every cluster, the mean weighted NLL plus shrinkage * |theta_k - prior|^2.
 
     This is Eq. (CCL-Loss) of the paper divided by the cluster's weight; its reading as a sum is the same call with
@@ -51,6 +51,9 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None):
     shrinkage : float or ndarray of shape (K,), default=0.0
     start : ndarray of shape (K, p), optional
         Where to start, if the optimum is nearly known; the prior if left out.
+    tol : float, default=1e-12
+        Newton's last step starts where less than this is still to be gained in the loss; larger values serve to
+        compare fits that are not kept.
 
     Returns
     -------
@@ -64,9 +67,9 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None):
     step = len(X) // SUBSAMPLE
     if step > 1 and not is_near:
         some = slice(None, None, step)
-        rough = _newton(family, _objective(family, X[some], codes[some], W[some], prior, shrinkage), start)
+        rough = _newton(family, _objective(family, X[some], codes[some], W[some], prior, shrinkage), start, tol)
         start = np.where((rough.loss > SEPARATED)[:, None], rough.theta, start)
-    found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start)
+    found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start, tol)
     _warn_of_infinite_optimum(family, found, W)
     return found
 
@@ -89,14 +92,14 @@ def _objective(family, X, codes, W, prior, shrinkage):
     return evaluate
 
 
-def _newton(family, evaluate, start):
+def _newton(family, evaluate, start, tol):
     """Projected Newton with step halving, for all clusters at once."""
     lower, upper = family.lower, family.upper
     theta = np.clip(start, lower, upper)
     loss, gradient, hessian = evaluate(theta)
     for iteration in range(1, MAX_ITER + 1):
         step, gain = _newton_step(theta, gradient, hessian, lower, upper)
-        if (gain < GAIN_TOLERANCE).all() or (loss < SEPARATED).all():
+        if (gain < tol).all() or (loss < SEPARATED).all():
             return Fit(np.clip(theta + step, lower, upper), loss, iteration)
         length = np.ones((len(theta), 1))
         while True:

@@ -1,0 +1,290 @@
+"""The calibrators as their users meet them: against other libraries, closed forms and properties."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from betacal import BetaCalibration as PeerBeta
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import clustcal
+from clustcal import (
+    BetaCalibration,
+    ClusteredCalibration,
+    DirichletCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration()]
+MULTICLASS = [TemperatureScaling(), VectorScaling(), DirichletCalibration()]
+EVERY = [
+    *[(calibrator, 2) for calibrator in BINARY],
+    *[(calibrator, 3) for calibrator in MULTICLASS],
+    (ClusteredCalibration(PlattScaling(), n_clusters=2, random_state=0), 2),
+    (ClusteredCalibration(VectorScaling(), n_clusters=2, random_state=0), 3),
+]
+each = pytest.mark.parametrize(("calibrator", "n_classes"), EVERY, ids=lambda value: str(value)[:40])
+
+
+def make_data(n_classes, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.ones(n_classes), n)
+    y = (P.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    return P, y, rng.normal(size=(n, 3))
+
+
+class TestAgainstOthers:
+    p = expit(np.random.default_rng(0).normal(-1, 2, 3000))
+    y = (np.random.default_rng(1).random(3000) < expit(0.6 * logit(p) + 0.4)).astype(int)
+
+    def test_platt_is_logistic_regression_on_the_logit(self):
+        peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(logit(self.p)[:, None], self.y)
+        np.testing.assert_allclose(
+            PlattScaling().fit(self.p, self.y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], atol=1e-6
+        )
+
+    def test_temperature_is_logistic_regression_without_intercept(self):
+        peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
+        peer.fit(logit(self.p)[:, None], self.y)
+        assert TemperatureScaling().fit(self.p, self.y).theta_[0] == pytest.approx(peer.coef_[0, 0], abs=1e-6)
+
+    def test_beta_is_that_of_betacal(self):
+        """betacal stops L-BFGS at a tolerance of 1e-4 and penalises slightly (C = 1e11): hence 1e-4 here."""
+        peer = PeerBeta(parameters="abm").fit(self.p[:, None], self.y)
+        np.testing.assert_allclose(
+            BetaCalibration().fit(self.p, self.y).predict_proba(self.p)[:, 1], peer.predict(self.p), atol=1e-4
+        )
+
+    def test_multiclass_temperature_is_that_of_scikit_learn(self):
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.datasets import load_digits
+        from sklearn.frozen import FrozenEstimator
+
+        X, y = load_digits(return_X_y=True)
+        model = LogisticRegression(C=1e-3, max_iter=1000).fit(X[:900], y[:900])
+        peer = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[900:], y[900:])
+        ours = TemperatureScaling().fit(model.predict_proba(X[900:]), y[900:])
+        np.testing.assert_allclose(
+            ours.predict_proba(model.predict_proba(X[900:])), peer.predict_proba(X[900:]), atol=1e-4
+        )
+
+    def test_vector_scaling_is_a_constrained_multinomial_regression(self):
+        """Two classes make vector scaling a logistic regression on both log-probabilities."""
+        P = np.column_stack([1 - self.p, self.p])
+        peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(np.log(P), self.y)
+        np.testing.assert_allclose(
+            VectorScaling().fit(P, self.y).predict_proba(P), peer.predict_proba(np.log(P)), atol=1e-6
+        )
+
+    def test_dirichlet_without_penalty_is_multinomial_regression(self):
+        P, y, _ = make_data(3, n=2000)
+        peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(np.log(P), y)
+        np.testing.assert_allclose(
+            DirichletCalibration(l2=0.0).fit(P, y).predict_proba(P), peer.predict_proba(np.log(P)), atol=1e-5
+        )
+
+    def test_strong_odir_leaves_only_the_diagonal(self):
+        P, y, _ = make_data(3)
+        V = DirichletCalibration(odir=(1e6, 1e6)).fit(P, y).theta_.reshape(3, 4)[:, :3]
+        np.testing.assert_allclose(V, np.diag(np.diag(V)), atol=1e-4)
+        assert np.abs(np.diag(V)).min() > 0.1
+
+
+@each
+class TestInterface:
+    def test_rows_sum_to_1_in_the_order_of_classes(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        Q = clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
+        assert Q.shape == P.shape
+        assert ((Q >= 0) & (Q <= 1)).all()
+        np.testing.assert_allclose(Q.sum(axis=1), 1, atol=1e-12)
+
+    def test_predict_returns_labels(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        names = np.array(["ant", "bee", "cat"])[:n_classes]
+        fitted = clone(calibrator).fit(P, names[y], Z)
+        assert fitted.classes_.tolist() == names.tolist()
+        np.testing.assert_array_equal(fitted.predict(P, Z), names[fitted.predict_proba(P, Z).argmax(axis=1)])
+
+    def test_prediction_before_fit_is_refused(self, calibrator, n_classes):
+        P, _, Z = make_data(n_classes)
+        with pytest.raises(NotFittedError):
+            clone(calibrator).predict_proba(P, Z)
+
+    def test_other_number_of_columns_is_refused(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        fitted = clone(calibrator).fit(P, y, Z)
+        with pytest.raises(ValueError, match=f"5 columns; expected {n_classes}"):
+            fitted.predict_proba(np.full((2, 5), 0.2), Z[:2])
+
+    def test_pickle_and_second_fit_keep_predictions(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        fitted = clone(calibrator).fit(P, y, Z)
+        Q = fitted.predict_proba(P, Z)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(P, Z), Q)
+        np.testing.assert_array_equal(fitted.fit(P, y, Z).predict_proba(P, Z), Q)
+
+    def test_a_refit_forgets_the_first_data(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        other = make_data(n_classes, n=100, seed=5)
+        refitted = clone(calibrator).fit(*other).fit(P, y, Z)
+        np.testing.assert_array_equal(refitted.theta_, clone(calibrator).fit(P, y, Z).theta_)
+
+    def test_input_is_not_changed(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        P[0], P[1] = np.eye(n_classes)[0], np.eye(n_classes)[1]
+        before = P.copy(), Z.copy()
+        clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
+        np.testing.assert_array_equal(P, before[0])
+        np.testing.assert_array_equal(Z, before[1])
+
+    def test_containers_give_the_same(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        expected = clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
+        frame = clone(calibrator).fit(pd.DataFrame(P), pd.Series(y), pd.DataFrame(Z))
+        np.testing.assert_allclose(frame.predict_proba(pd.DataFrame(P), pd.DataFrame(Z)), expected, atol=1e-12)
+        from_sparse = clone(calibrator).fit(P.tolist(), y.tolist(), sparse.csr_matrix(Z))
+        np.testing.assert_allclose(from_sparse.predict_proba(P, sparse.csr_matrix(Z)), expected, atol=1e-9)
+
+    def test_float32_scores_are_cast_once(self, calibrator, n_classes):
+        P, y, Z = make_data(n_classes)
+        low = P.astype(np.float32)
+        fitted = clone(calibrator).fit(low, y, Z, sample_weight=np.ones(len(y), np.float32))
+        assert fitted.theta_.dtype == np.float64
+        np.testing.assert_allclose(fitted.theta_, clone(calibrator).fit(P, y, Z).theta_, atol=1e-3)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda P, y, Z: (P[:0], y[:0], Z[:0]), "empty"),
+            (lambda P, y, Z: (P[:-1], y, Z[:-1]), "rows"),
+            (lambda P, y, Z: (np.where(P > 0.99, np.nan, P) * np.nan, y, Z), "NaN"),
+            (lambda P, y, Z: (P * 2, y, Z), "between 0 and 1|sums"),
+            (lambda P, y, Z: (P, np.zeros_like(y), Z), "only the label"),
+            (lambda P, y, Z: (P, np.where(np.arange(len(y)) < 9, 99, y), Z), "different labels"),
+        ],
+    )
+    def test_bad_input_gets_one_clear_sentence(self, calibrator, n_classes, change, message):
+        P, y, Z = change(*make_data(n_classes))
+        unfitted = clone(calibrator)
+        with pytest.raises(ValueError, match=message) as error:
+            unfitted.fit(P, y, Z)
+        assert str(error.value).count(". ") == 0
+        assert not hasattr(unfitted, "theta_")
+
+    @pytest.mark.parametrize("weight", [-np.ones(200), np.zeros(200), np.full(200, np.inf), np.ones(3)])
+    def test_bad_weights_are_refused(self, calibrator, n_classes, weight):
+        P, y, Z = make_data(n_classes)
+        with pytest.raises(ValueError, match="sample_weight"):
+            clone(calibrator).fit(P, y, Z, sample_weight=weight)
+
+
+@pytest.mark.parametrize("calibrator", [calibrator for calibrator, n_classes in EVERY if n_classes == 3])
+def test_an_absent_class_is_warned_of_once_and_kept_as_a_column(calibrator):
+    P, y, Z = make_data(3)
+    seen = y != 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = clone(calibrator).fit(P[seen], y[seen], Z[seen])
+    assert sum("[1]" in str(warning.message) for warning in caught) == 1
+    assert fitted.classes_.tolist() == [0, 1, 2]
+    assert np.isfinite(fitted.predict_proba(P, Z)).all()
+
+
+@pytest.mark.parametrize("calibrator", BINARY)
+class TestBinary:
+    @settings(max_examples=25, deadline=None)
+    @given(data=st.data())
+    def test_weights_equal_repetition(self, calibrator, data):
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+        p, y = rng.uniform(size=30), np.arange(30) % 2
+        counts = rng.integers(0, 4, 30)
+        counts[:4] += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            weighted = clone(calibrator).fit(p, y, sample_weight=counts)
+            repeated = clone(calibrator).fit(np.repeat(p, counts), np.repeat(y, counts))
+        np.testing.assert_allclose(weighted.predict_proba(p), repeated.predict_proba(p), atol=1e-6)
+
+    @settings(max_examples=25, deadline=None)
+    @given(seed=st.integers(0, 10**6))
+    def test_order_of_rows_does_not_matter(self, calibrator, seed):
+        rng = np.random.default_rng(seed)
+        p, y = rng.uniform(size=40), np.arange(40) % 2
+        shuffled = rng.permutation(40)
+        Q = clone(calibrator).fit(p, y).predict_proba(p)
+        np.testing.assert_allclose(clone(calibrator).fit(p[shuffled], y[shuffled]).predict_proba(p), Q, atol=1e-9)
+
+    def test_swapping_the_labels_mirrors_the_probabilities(self, calibrator):
+        P, y, _ = make_data(2)
+        Q = clone(calibrator).fit(P, y).predict_proba(P)
+        np.testing.assert_allclose(
+            clone(calibrator).fit(P[:, ::-1], 1 - y).predict_proba(P[:, ::-1]), Q[:, ::-1], atol=1e-9
+        )
+
+    def test_scores_of_exactly_0_and_1_are_accepted(self, calibrator):
+        p, y = [0.0, 0.0, 0.2, 0.8, 1.0, 1.0], [0, 1, 0, 1, 1, 0]
+        assert np.isfinite(clone(calibrator).fit(p, y).predict_proba(p)).all()
+
+
+@pytest.mark.parametrize("calibrator", [TemperatureScaling(), BetaCalibration()])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_monotone_calibrators_keep_the_order_of_scores(calibrator, seed):
+    rng = np.random.default_rng(seed)
+    p, y = np.sort(rng.uniform(size=40)), rng.permutation(np.arange(40) % 2)
+    assert (np.diff(clone(calibrator).fit(p, y).predict_proba(p)[:, 1]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "serves"), [(PlattScaling(), "VectorScaling"), (BetaCalibration(), "DirichletCalibration")]
+)
+def test_more_classes_are_refused_with_the_name_of_what_serves(calibrator, serves):
+    P, y, _ = make_data(3)
+    with pytest.raises(ValueError, match=serves):
+        calibrator.fit(P, y)
+
+
+@pytest.mark.parametrize("calibrator", MULTICLASS)
+def test_relabelling_the_classes_permutes_the_columns(calibrator):
+    P, y, _ = make_data(3)
+    order = np.array([2, 0, 1])  # column j of the new P is column order[j] of the old
+    Q = clone(calibrator).fit(P, y).predict_proba(P)
+    np.testing.assert_allclose(
+        clone(calibrator).fit(P[:, order], np.argsort(order)[y]).predict_proba(P[:, order]), Q[:, order], atol=1e-6
+    )
+
+
+def test_calibration_in_the_sample_never_raises_the_nll():
+    P, y, _ = make_data(2)
+    before = clustcal.metrics.log_loss(y, P)
+    for calibrator in BINARY:
+        assert clustcal.metrics.log_loss(y, clone(calibrator).fit(P, y).predict_proba(P)) <= before + 1e-12
+
+
+def test_the_toy_of_the_paper_is_mended_exactly():
+    """Two scores, two observed frequencies: Platt has two parameters and hits both."""
+    p = np.repeat([0.4, 0.6], 10)
+    y = np.repeat([1, 0, 1, 0], [3, 7, 7, 3])
+    np.testing.assert_allclose(PlattScaling().fit(p, y).predict_proba([0.4, 0.6])[:, 1], [0.3, 0.7], atol=1e-9)
+
+
+def test_bad_penalties_of_dirichlet_are_refused():
+    P, y, _ = make_data(3)
+    for wrong in (
+        DirichletCalibration(l2=-1),
+        DirichletCalibration(odir=(1.0,)),
+        DirichletCalibration(odir=(1, np.nan)),
+    ):
+        with pytest.raises(ValueError, match="weights of at least 0"):
+            wrong.fit(P, y)
