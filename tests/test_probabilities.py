@@ -134,7 +134,7 @@ class TestEncodeLabels:
 class TestWeightsAndRepresentations:
     @pytest.mark.parametrize(
         ("weights", "message"),
-        [([1, -1], "-1"), ([0, 0], "0 everywhere"), ([1, np.nan], "NaN"), ([1, 2, 3], "shape"), ([[1, 2]], "shape")],
+        [([1, -1], "-1"), ([0, 0], "zero everywhere"), ([1, np.nan], "NaN"), ([1, 2, 3], "shape"), ([[1, 2]], "shape")],
     )
     def test_bad_weights_are_named(self, weights, message):
         with pytest.raises(ValueError, match=message):
