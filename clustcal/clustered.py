@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from clustcal import solvers
 from clustcal.calibrators import Calibrator, ParametricCalibrator, PlattScaling
@@ -25,6 +26,8 @@ SQUARED_DISTANCES = {
     "chord": lambda cosine: 2 * (1 - cosine),
 }
 LOSSES = ("mean", "sum")
+# K-means uses one thread for fewer numbers than this.
+THREADS_FROM = 10_000_000
 
 
 class SoftKMeans(TransformerMixin, BaseEstimator):
@@ -87,7 +90,9 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
         Z = as_representation(Z)
         self.check_parameters(Z.shape[0])
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
-        kmeans.fit(normalize(Z), sample_weight=as_weights(sample_weight, Z.shape[0]))
+        # Small problems run ten times slower with threads where other processes keep the cores busy.
+        with threadpool_limits(1 if Z.shape[0] * Z.shape[1] < THREADS_FROM else None):
+            kmeans.fit(normalize(Z), sample_weight=as_weights(sample_weight, Z.shape[0]))
         self.centroids_ = kmeans.cluster_centers_
         self.n_iter_ = kmeans.n_iter_
         return self

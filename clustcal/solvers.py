@@ -97,6 +97,11 @@ def _newton(family, evaluate, start, tol):
     lower, upper = family.lower, family.upper
     theta = np.clip(start, lower, upper)
     loss, gradient, hessian = evaluate(theta)
+    if (loss > 1).any():
+        # Worse than a coin: saturated scores may leave no slope to follow from here, but one score for all has it.
+        flat = np.clip(np.zeros_like(theta), lower, upper)
+        theta = np.where((evaluate(flat)[0] < loss)[:, None], flat, theta)
+        loss, gradient, hessian = evaluate(theta)
     for iteration in range(1, MAX_ITER + 1):
         step, gain = _newton_step(theta, gradient, hessian, lower, upper)
         if (gain < tol).all() or (loss < SEPARATED).all():
@@ -105,12 +110,12 @@ def _newton(family, evaluate, start, tol):
         while True:
             trial = np.clip(theta + length * step, lower, upper)
             values = evaluate(trial)
-            promised = (gradient * (theta - trial)).sum(axis=1)
+            promised = np.maximum((gradient * (theta - trial)).sum(axis=1), 0.0)
             # Armijo's rule, with an allowance for rounding in the loss.
             worse = ~(values[0] <= loss - 1e-4 * promised + 1e-14 * (1 + np.abs(loss)))
             if not worse.any():
                 break
-            length[worse] = np.where(length[worse] > 1e-10, length[worse] / 2, 0.0)
+            length[worse] = np.where(length[worse] > 1e-40, length[worse] / 2, 0.0)
         theta, (loss, gradient, hessian) = trial, values
     warnings.warn(f"Newton's method stopped after {MAX_ITER} iterations.", ConvergenceWarning, stacklevel=4)
     return Fit(theta, loss, MAX_ITER)

@@ -63,6 +63,25 @@ def test_gradient_vanishes_at_the_optimum_of_a_global_fit(family):
     assert np.abs(family.nll(theta, X, codes, W)[1]).max() / len(P) < 1e-10
 
 
+@pytest.mark.parametrize("family", BINARY + MULTICLASS)
+def test_where_it_starts_changes_the_way_and_not_the_optimum(family):
+    P, codes = make_data(family)
+    X, W = family.features(P), np.random.default_rng(1).uniform(0, 1, (len(P), 2))
+    near = solvers.fit(family, X, codes, W, shrinkage=0.05)
+    again = solvers.fit(family, X, codes, W, shrinkage=0.05, start=near.theta)
+    np.testing.assert_allclose(again.theta, near.theta, atol=1e-6)
+    assert again.n_iter < near.n_iter
+
+
+@pytest.mark.parametrize("family", BINARY)
+def test_a_looser_tolerance_misses_the_optimum_by_less_than_it(family):
+    P, codes = make_data(family)
+    X, W = family.features(P), np.ones((len(P), 1))
+    exact, loose = (solvers.fit(family, X, codes, W, tol=tol) for tol in (1e-12, 1e-5))
+    assert loose.n_iter < exact.n_iter
+    assert mean_nll(family, loose.theta[0], X, codes, W[:, 0]) - exact.loss[0] < 1e-5
+
+
 def test_a_subsample_as_a_start_does_not_change_the_optimum(monkeypatch):
     P, codes = make_data(families.BETA, n=5000)
     X, W = families.BETA.features(P), np.ones((5000, 1))
@@ -146,3 +165,23 @@ def test_the_trust_region_reaches_the_optimum_of_newton(family, monkeypatch):
     newton = solvers.fit(family, X, codes, W, shrinkage=0.05)
     monkeypatch.setattr(families, "DENSE", 0)
     np.testing.assert_allclose(solvers.fit(family, X, codes, W, shrinkage=0.05).theta, newton.theta, atol=2e-5)
+
+
+@pytest.mark.parametrize("family", BINARY)
+def test_scores_of_0_and_1_alone_give_the_frequencies_of_both_groups(family):
+    """Saturated scores have no slope at the identity; the optimum is the frequency at 0 and the one at 1."""
+    p, codes = np.repeat([0.0, 1.0], 30), np.repeat([0, 1, 0, 1], [24, 6, 6, 24])
+    X = family.features(as_probabilities(p))
+    theta = solvers.fit(family, X, codes, np.ones((60, 1))).theta[0]
+    np.testing.assert_allclose(family.predict(theta, X)[[0, -1], 1], [0.2, 0.8], atol=1e-6)
+
+
+def test_beta_reaches_the_optimum_of_scipy_on_small_samples():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = families.BETA.features(as_probabilities(rng.uniform(size=30)))
+        codes = rng.permutation(np.arange(30) % 2)
+        theta = solvers.fit(families.BETA, X, codes, np.ones((30, 1))).theta[0]
+        best = scipy_optimum(families.BETA, X, codes, np.ones(30), families.BETA.identity, 0.0)
+        ours, theirs = (mean_nll(families.BETA, t, X, codes, np.ones(30)) for t in (theta, best))
+        assert ours <= theirs + 1e-9
