@@ -1,0 +1,9 @@
+"""Representations: what a fitted model has learned about each row, as a vector that can be clustered.
+
+Each is a scikit-learn transformer around one fitted model; the heavy library behind the model is imported when it
+is first needed.
+"""
+
+from clustcal.representations.trees import LeafCoverage, ShapValues
+
+__all__ = ["LeafCoverage", "ShapValues"]
