@@ -1,0 +1,150 @@
+"""The paper's protocol for tabular data: the splits, the preparation, the classifier and the representations.
+
+Everything that the paper fixes, and every choice that it leaves open, is stated here once, as data where it can be.
+Builds on `representations`; the data come from `datasets.load`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
+
+from clustcal.representations import LeafCoverage, ShapValues
+
+SEEDS = (0, 1, 2, 3, 4)  # five repeated holdouts
+N_ESTIMATORS = (100, 300, 1000)
+MAX_DEPTHS = (6, 8)
+BOOSTING = {"learning_rate": 0.1, "subsample": 0.8, "colsample_bytree": 0.8}
+CALIBRATION_SHARE = 0.2
+TEST_SHARE = 0.2  # the remaining 60 % train the classifier
+N_COMPONENTS = 256
+N_CLUSTERS = 4
+SHRINKAGE = 0.05
+
+
+class Split(NamedTuple):
+    """Row numbers of the three parts of one holdout."""
+
+    train: np.ndarray
+    calibration: np.ndarray
+    test: np.ndarray
+
+
+def split(y, seed):
+    """Draw one of the repeated holdouts: 60 % to train, 20 % to calibrate, 20 % to test.
+
+    The paper does not say whether its splits are stratified. These are: Stroke has 249 positive rows, of which an
+    unstratified test part would get anything from 35 to 65.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels; every part gets the same share of each class, to within one row.
+    seed : int
+
+    Returns
+    -------
+    parts : Split
+        Arrays of row numbers ``train``, ``calibration`` and ``test``, disjoint and together all n rows.
+
+    Examples
+    --------
+    >>> from clustcal.experiments.protocol import split
+    >>> [len(part) for part in split([0, 1] * 50, seed=0)]
+    [60, 20, 20]
+    """
+    y = np.asarray(y)
+    rest, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=seed)
+    share_of_rest = CALIBRATION_SHARE / (1 - TEST_SHARE)
+    train, calibration = train_test_split(rest, test_size=share_of_rest, stratify=y[rest], random_state=seed)
+    return Split(train, calibration, test)
+
+
+def make_preprocessor(categorical):
+    """Return the preparation of the features, to be fitted on the training part only.
+
+    Categories become whole numbers in their sorted order (the paper says "encode": an ordinal code keeps one column
+    per feature, as its counts of features do). Then the most frequent value of a column replaces missing
+    ones, and every column is scaled to mean 0 and standard deviation 1. A category that the training part lacks is
+    read as missing.
+
+    Parameters
+    ----------
+    categorical : list of str
+        Columns of the frame that hold categories; the others hold numbers.
+
+    Returns
+    -------
+    preprocessor : Pipeline
+        Maps a frame to an array of shape (n, d), categorical columns first; ``get_feature_names_out`` names them.
+    """
+    # Coding before imputing gives the same result, and imputes numbers, which is faster than objects.
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    columns = make_column_transformer(
+        (encoder, list(categorical)), remainder="passthrough", verbose_feature_names_out=False
+    )
+    imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
+    return make_pipeline(columns, imputer, StandardScaler())
+
+
+def make_classifier(n_estimators=300, max_depth=8, seed=0, n_jobs=1):
+    """Return the paper's XGBoost classifier, unfitted."""
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(n_estimators=n_estimators, max_depth=max_depth, **BOOSTING, random_state=seed, n_jobs=n_jobs)
+
+
+def train_model(data, train, **classifier):
+    """Fit preparation and classifier on the training part.
+
+    Parameters
+    ----------
+    data : Bunch
+        With ``X``, ``y`` and ``categorical``, as :func:`clustcal.datasets.load` returns it.
+    train : array of int
+        Row numbers of the training part.
+    **classifier
+        n_estimators, max_depth, seed, n_jobs: see `make_classifier`.
+
+    Returns
+    -------
+    model : Pipeline
+        Takes rows of ``data.X`` as they are.
+    """
+    model = Pipeline([*make_preprocessor(data.categorical).steps, ("classifier", make_classifier(**classifier))])
+    return model.fit(data.X.iloc[train], data.y[train])
+
+
+def make_representation(name, model, seed=0, iteration_range=None):
+    """Return one of the paper's three representations of rows, to be fitted on the calibration part.
+
+    Parameters
+    ----------
+    name : {"coverage", "shap", "data"}
+        `LeafCoverage`, `ShapValues`, or the prepared features themselves, the paper's ablation.
+    model : Pipeline
+        As `train_model` returns it.
+    seed : int
+        Of the SVD behind the coverage.
+    iteration_range : (int, int), optional
+        The boosting rounds to represent, for coverage and SHAP.
+
+    Returns
+    -------
+    representation : transformer
+    """
+    if name not in REPRESENTATIONS:
+        raise ValueError(f"name is {name!r}; expected one of {tuple(REPRESENTATIONS)}.")
+    return REPRESENTATIONS[name](model, seed, iteration_range)
+
+
+REPRESENTATIONS = {
+    "coverage": lambda model, seed, rounds: LeafCoverage(model, N_COMPONENTS, rounds, random_state=seed),
+    "shap": lambda model, seed, rounds: ShapValues(model, iteration_range=rounds),
+    # A function, because the preparation was fitted on the training part and stays so.
+    "data": lambda model, seed, rounds: FunctionTransformer(model[:-1].transform),
+}
