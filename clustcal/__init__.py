@@ -8,7 +8,8 @@ Scores in, calibrated probabilities out::
     metrics.log_loss(y_test, calibrator.predict_proba(P_test, Z_test))
 """
 
-from clustcal import metrics, plots
+from clustcal import datasets, metrics, plots, representations
+from clustcal.binning import BayesianBinning, BinwiseCalibration, HistogramBinning, IsotonicCalibration
 from clustcal.calibrators import (
     BetaCalibration,
     DirichletCalibration,
@@ -17,17 +18,27 @@ from clustcal.calibrators import (
     VectorScaling,
 )
 from clustcal.clustered import ClusteredCalibration, SoftKMeans
+from clustcal.ensemble import EnsembleTemperatureScaling
+from clustcal.local import LocalRecalibration
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BayesianBinning",
     "BetaCalibration",
+    "BinwiseCalibration",
     "ClusteredCalibration",
     "DirichletCalibration",
+    "EnsembleTemperatureScaling",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "LocalRecalibration",
     "PlattScaling",
     "SoftKMeans",
     "TemperatureScaling",
     "VectorScaling",
+    "datasets",
     "metrics",
     "plots",
+    "representations",
 ]

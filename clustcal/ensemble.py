@@ -1,0 +1,189 @@
+"""Ensemble temperature scaling: a mixture of the tempered, the original and the uniform probabilities.
+
+Builds on `calibrators` for the family and on `solvers` for the temperature.
+"""
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+from clustcal import solvers
+from clustcal.calibrators import Calibrator, TemperatureScaling, check_fit_input
+
+__all__ = ["EnsembleTemperatureScaling"]
+
+LOSSES = ("ce", "mse")
+# The squared error may have several minima in the temperature: the best point of a grid says around which to search.
+GRID = 9
+SLSQP_OPTIONS = {"ftol": 1e-15, "maxiter": 200}
+
+
+class EnsembleTemperatureScaling(Calibrator):
+    r"""Ensemble temperature scaling (ETS): temperature scaling, mixed with no scaling and with no knowledge.
+
+    .. math:: q = w_1 \, \mathrm{softmax}(\log p / T) + w_2 \, p + \frac{w_3}{L}, \qquad
+        w \ge 0, \quad w_1 + w_2 + w_3 = 1
+
+    First T is fitted alone, then the weights given T. The order of the classes, and with it the accuracy, stays.
+
+    Parameters
+    ----------
+    loss : {"ce", "mse"}, default="ce"
+        What both steps minimise: the cross-entropy, or the squared error summed over classes. The cross-entropy is
+        convex in 1 / T, and either loss in the weights.
+    bounds : tuple of two floats, default=(0.05, 5.0)
+        Lowest and highest T; with ``"ce"`` never beyond 0.01 and 100, as in `TemperatureScaling`.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default the sorted labels.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (L,)
+    temperature_ : float
+        T.
+    weights_ : ndarray of shape (3,)
+        Of the tempered, the original and the uniform probabilities.
+
+    Notes
+    -----
+    The reference fits T by the squared error whatever the loss of the weights. Where T is 1 the first two parts are
+    equal and only the sum of their weights is determined.
+
+    References
+    ----------
+    J. Zhang, B. Kailkhura, T. Y.-J. Han, "Mix-n-Match: ensemble and compositional methods for uncertainty
+    calibration in deep learning", ICML 2020.
+
+    Examples
+    --------
+    A classifier that is right in about 80 of 100 cases, whether it says 0.9 or 0.999:
+
+    >>> import numpy as np
+    >>> from clustcal import TemperatureScaling
+    >>> from clustcal.ensemble import EnsembleTemperatureScaling
+    >>> p, y = np.repeat([0.9, 0.999], 100), np.repeat([1, 0, 1, 0], [80, 20, 82, 18])
+    >>> TemperatureScaling().fit(p, y).predict_proba([0.9, 0.999])[:, 1].round(2)
+    array([0.65, 0.87])
+    >>> fitted = EnsembleTemperatureScaling().fit(p, y)
+    >>> fitted.predict_proba([0.9, 0.999])[:, 1].round(2)
+    array([0.77, 0.84])
+    >>> fitted.weights_.round(2)
+    array([0.  , 0.68, 0.32])
+    """
+
+    def __init__(self, loss="ce", bounds=(0.05, 5.0), classes=None):
+        self.loss = loss
+        self.bounds = bounds
+        self.classes = classes
+
+    def fit(self, P, y, Z=None, sample_weight=None):
+        """Fit the temperature, then the weights.
+
+        Parameters
+        ----------
+        P : array-like of shape (n,) or (n, L)
+            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
+            second class.
+        y : array-like of shape (n,)
+            Labels of any type.
+        Z : ignored
+            Present so that all calibrators are called alike.
+        sample_weight : array-like of shape (n,), optional
+            A weight of 2 is the same as two equal rows.
+
+        Returns
+        -------
+        self
+        """
+        lowest, highest = self._check_parameters()
+        P, classes, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
+        family = TemperatureScaling().family(P.shape[1])
+        X = family.features(P)
+        temper = lambda temperature: family.predict(np.array([1 / temperature]), X)
+        if self.loss == "ce":
+            # One convex problem in one variable: the optimum within bounds is the nearest to the one without.
+            inverse = solvers.fit(family, X, codes, weights[:, None]).theta[0, 0]
+            temperature = float(np.clip(1 / inverse, lowest, highest))
+            objective = _cross_entropy(temper(temperature), P, codes, weights)
+        else:
+            squared_error = lambda temperature: _squared_error(temper(temperature), codes, weights)
+            temperature = _minimum_in(squared_error, lowest, highest)
+            objective = _squared_error_of_mixture(temper(temperature), P, codes, weights)
+        self.weights_ = _minimum_on_simplex(objective)
+        self.temperature_ = temperature
+        self.classes_ = classes
+        return self
+
+    def _calibrate(self, P, Z):
+        family = TemperatureScaling().family(P.shape[1])
+        tempered = family.predict(np.array([1 / self.temperature_]), family.features(P))
+        first, second, third = self.weights_
+        Q = first * tempered + second * P + third / P.shape[1]
+        return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
+
+    def _check_parameters(self):
+        """Return the bounds, once every parameter has been checked."""
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss is {self.loss!r}; expected one of {LOSSES}.")
+        bounds = np.asarray(self.bounds, dtype=float)
+        if bounds.shape != (2,) or not 0 < bounds[0] <= bounds[1] < np.inf:
+            raise ValueError(f"bounds is {self.bounds!r}; expected the lowest and the highest temperature, above 0.")
+        return bounds
+
+
+def _cross_entropy(tempered, P, codes, weights):
+    """Return w -> (loss, gradient): the mean NLL of the mixture with these weights."""
+    rows = np.arange(len(P))
+    parts = np.column_stack([tempered[rows, codes], P[rows, codes], np.full(len(P), 1 / P.shape[1])])
+    share = weights / weights.sum()
+
+    def objective(w):
+        mixture = np.maximum(parts @ w, np.finfo(float).tiny)
+        return -(share @ np.log(mixture)), -((share / mixture) @ parts)
+
+    return objective
+
+
+def _squared_error(Q, codes, weights):
+    """Mean over rows of the squared error summed over classes."""
+    right = Q[np.arange(len(Q)), codes]
+    return (weights @ (np.einsum("nl,nl->n", Q, Q) - 2 * right)) / weights.sum() + 1
+
+
+def _squared_error_of_mixture(tempered, P, codes, weights):
+    """Return w -> (loss, gradient): the mean squared error of the mixture, a quadratic form in the weights."""
+    parts = [tempered, P, np.full_like(P, 1 / P.shape[1])]
+    share = weights / weights.sum()
+    products = np.array([[share @ np.einsum("nl,nl->n", A, B) for B in parts] for A in parts])
+    right = np.array([share @ A[np.arange(len(P)), codes] for A in parts])
+
+    def objective(w):
+        return w @ products @ w - 2 * (w @ right) + 1, 2 * (products @ w - right)
+
+    return objective
+
+
+def _minimum_in(function, lowest, highest):
+    """Minimise a function of a positive number: the best of a geometric grid, refined between its neighbours."""
+    grid = np.geomspace(lowest, highest, GRID)
+    best = int(np.argmin([function(x) for x in grid]))
+    bracket = np.log(grid[[max(best - 1, 0), min(best + 1, GRID - 1)]])
+    found = minimize_scalar(
+        lambda log_x: function(np.exp(log_x)), bounds=bracket, method="bounded", options={"xatol": 1e-7}
+    )
+    candidates = [grid[best], np.exp(found.x)]  # the search never tries the ends of its bracket
+    return float(np.clip(min(candidates, key=function), lowest, highest))
+
+
+def _minimum_on_simplex(objective):
+    """Minimise a convex function of three weights of at least 0 that sum to 1."""
+    found = minimize(
+        objective,
+        np.full(3, 1 / 3),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * 3,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like},
+        options=SLSQP_OPTIONS,
+    )
+    w = found.x.clip(0)
+    return w / w.sum()

@@ -1,0 +1,76 @@
+"""What a person gets from `pip install clustcal`: few dependencies, a fast import, and the shipped data."""
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAVY = ["dask", "netcal", "pooch", "seaborn", "shap", "torch", "tqdm", "transformers", "woodelf", "xgboost"]
+
+
+def run_python(code, python=sys.executable, cwd=None):
+    """Run code in a fresh interpreter; return what it printed, read as JSON."""
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=cwd)
+    return json.loads(done.stdout)
+
+
+def test_import_brings_in_none_of_the_heavy_libraries():
+    loaded = run_python("import clustcal, json, sys; print(json.dumps(list(sys.modules)))")
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_import_costs_under_a_second_and_a_half():
+    """CPU seconds of the best of three fresh interpreters; what else the machine does is left out."""
+    code = "import time, json; import clustcal; print(json.dumps(time.process_time()))"
+    assert min(run_python(code) for _ in range(3)) < 1.5
+
+
+def test_version_is_stated_once():
+    import clustcal
+
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {clustcal.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """A virtual environment that holds the wheel of this checkout and what pip brings with it, nothing else."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT], check=True)
+    (wheel,) = folder.glob("clustcal-*.whl")
+    venv.create(folder / "bare", with_pip=False)
+    python = next((folder / "bare").glob("*/python*"))
+    locked = ROOT / "requirements" / "lock.txt"
+    subprocess.run([*pip, "--python", python, "install", "--constraint", locked, wheel], check=True)
+    return str(python)
+
+
+@pytest.mark.slow
+def test_the_wheel_brings_only_five_libraries_of_its_own_choice(bare_python):
+    code = (
+        "import importlib.metadata as m, json, re;"
+        "names = [re.split('[ <>=;]', r)[0] for r in m.requires('clustcal') if 'extra' not in r];"
+        "print(json.dumps([sorted(names), [d.name.lower() for d in m.distributions()]]))"
+    )
+    required, installed = run_python(code, bare_python)
+    assert required == ["matplotlib", "numpy", "pandas", "scikit-learn", "scipy"]
+    assert [name for name in HEAVY if name in installed] == []
+
+
+@pytest.mark.slow
+def test_the_wheel_calibrates_its_shipped_scores(bare_python, tmp_path):
+    code = (
+        "import json, clustcal; from clustcal import *;"
+        "s = datasets.load_scores('stroke');"
+        "c = ClusteredCalibration(PlattScaling(), random_state=0).fit(s.P_cal, s.y_cal, s.Z_cal['coverage']);"
+        "Q = c.predict_proba(s.P_test, s.Z_test['coverage']);"
+        "print(json.dumps([clustcal.__file__, metrics.log_loss(s.y_test, s.P_test), metrics.log_loss(s.y_test, Q)]))"
+    )
+    where, before, after = run_python(code, bare_python, cwd=tmp_path)
+    assert "bare" in where
+    assert after < before
