@@ -1,0 +1,23 @@
+"""What the tests of the book share: the tools of the repository, and the built site."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "tests" / "book")]
+# Without the extra `book` there is nothing here to test.
+collect_ignore_glob = [] if find_spec("jupyter_book") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The folder of the built site; tests that need it are skipped when it is not that of the present sources."""
+    from build_book import Build
+
+    build = Build(ROOT)
+    if not build.is_current():
+        pytest.skip("the site is not built from the present sources: run `make book`")
+    return build.html

@@ -1,0 +1,108 @@
+"""The builder of the book: what it notices, what it keeps, and that a failing cell fails the build."""
+
+import shutil
+import subprocess
+import sys
+
+import build_book
+import pytest
+from book_sources import ROOT
+
+FAILING_CHAPTER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A chapter
+
+```{code-cell} ipython3
+1 / 0
+```
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A small project of the same shape: one chapter, one module."""
+    for name, text in {
+        "book/index.md": "# A book\n",
+        "clustcal/__init__.py": "one = 1\n",
+        "requirements/lock.txt": "",
+        "_toc.yml": "format: jb-book\nroot: index\n",
+        "_build/.jupyter_cache/outputs": "",
+        "_build/html/index.html": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def built(project):
+    """The same project after a good build."""
+    build = build_book.Build(project)
+    build.write(**build.now)
+    return project
+
+
+def test_a_site_is_current_after_its_build(built):
+    assert build_book.Build(built).is_current()
+
+
+@pytest.mark.parametrize("changed", ["book/index.md", "clustcal/__init__.py", "requirements/lock.txt", "_toc.yml"])
+def test_a_site_is_not_current_after_a_change(built, changed):
+    (built / changed).write_text("# changed\n")
+    assert not build_book.Build(built).is_current()
+
+
+def test_caches_of_python_are_no_change(built):
+    (built / "clustcal/__pycache__").mkdir()
+    (built / "clustcal/__pycache__/module.pyc").write_text("")
+    assert build_book.Build(built).is_current()
+
+
+def test_a_changed_package_empties_the_cache_of_outputs(built):
+    (built / "clustcal/__init__.py").write_text("one = 2\n")
+    build_book.Build(built).clear_stale()
+    assert not (built / "_build/.jupyter_cache").exists()
+
+
+def test_a_changed_text_keeps_cached_outputs_and_pages(built):
+    (built / "book/index.md").write_text("# Another title\n")
+    build_book.Build(built).clear_stale()
+    assert (built / "_build/.jupyter_cache").exists()
+    assert (built / "_build/html/index.html").exists()
+
+
+def test_a_removed_page_clears_the_site(built):
+    (built / "book/other.md").write_text("# Other\n")
+    build = build_book.Build(built)
+    build.write(**build.now)
+    (built / "book/other.md").unlink()
+    build_book.Build(built).clear_stale()
+    assert not (built / "_build/html").exists()
+
+
+def test_chapters_run_without_the_data_folder(monkeypatch):
+    monkeypatch.setenv("CLUSTCAL_DATA_DIR", "/somewhere")
+    assert "CLUSTCAL_DATA_DIR" not in build_book.kernel_environment()
+
+
+def test_a_failing_cell_fails_the_build_and_shows_its_traceback(project):
+    for name in ("_config.yml", "tools", "book/_static", "book/_assets"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, project / name)
+    config = (project / "_config.yml").read_text().replace("bibtex_bibfiles: [references.bib]", "")
+    (project / "_config.yml").write_text(config.replace("- sphinxcontrib.bibtex", ""))
+    (project / "book/index.md").write_text(FAILING_CHAPTER)
+    command = [sys.executable, "tools/build_book.py", "--no-checks"]
+    ended = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert "ZeroDivisionError" in ended.stdout + ended.stderr
+    assert not build_book.Build(project).is_current()

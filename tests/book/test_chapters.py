@@ -1,0 +1,94 @@
+"""Every chapter runs alone, in a fresh kernel, within its limits; its cells and figures keep the rules of the book."""
+
+import re
+import time
+from functools import cache
+
+import build_book
+import jupytext
+import nbformat
+import pytest
+from book_sources import chapters, pages, source
+from nbclient import NotebookClient
+
+CHAPTERS = chapters()
+SECONDS, GIGABYTES, LINES = 60, 1.5, 25
+PEAK_MEMORY = """
+import resource, sys
+resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+"""
+
+
+@cache
+def executed(chapter):
+    """Run a chapter; return its code cells, the seconds it took and the bytes it needed at most."""
+    notebook = jupytext.read(source(chapter))
+    notebook.cells.append(nbformat.v4.new_code_cell(PEAK_MEMORY))
+    folder = {"metadata": {"path": str(source(chapter).parent)}}
+    client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=folder)
+    start = time.perf_counter()
+    client.execute(env=build_book.kernel_environment())
+    seconds = time.perf_counter() - start
+    *cells, last = (cell for cell in notebook.cells if cell.cell_type == "code")
+    return cells, seconds, int(last.outputs[0].data["text/plain"])
+
+
+def code_cells(chapter):
+    return [cell for cell in jupytext.read(source(chapter)).cells if cell.cell_type == "code"]
+
+
+def draws(cell):
+    """Whether a cell shows a picture where it stands."""
+    return any({"image/png", "image/svg+xml"} & set(output.get("data", ())) for output in cell.outputs)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_runs_alone_in_a_fresh_kernel_within_60_s_and_1500_mb(chapter):
+    _, seconds, peak = executed(chapter)
+    assert seconds < SECONDS
+    assert peak < GIGABYTES * 1e9
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_figure_has_caption_name_and_alt_text(chapter):
+    for cell in filter(draws, executed(chapter)[0]):
+        metadata = cell.metadata.get("mystnb", {})
+        assert metadata.get("figure", {}).get("caption"), f"no caption: {cell.source}"
+        assert metadata.get("figure", {}).get("name"), f"no name: {cell.source}"
+        assert metadata.get("image", {}).get("alt"), f"no alt text: {cell.source}"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_cell_is_over_25_lines(chapter):
+    for cell in code_cells(chapter):
+        assert len(cell.source.splitlines()) <= LINES, cell.source
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_cells_install_nothing_and_set_no_style(chapter):
+    for cell in code_cells(chapter):
+        assert not re.search(r"^\s*[%!]|\brcParams\b|plt\.style|sns\.set", cell.source, re.MULTILINE), cell.source
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_solutions_are_hidden_until_opened(chapter):
+    text = source(chapter).read_text(encoding="utf-8")
+    solutions = re.findall(r"^[`:]{3,}\{solution(?:-start)?\}.*\n((?::.*\n)*)", text, re.MULTILINE)
+    assert all(":class: dropdown" in options for options in solutions)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_references_of_a_chapter_stand_at_its_end(chapter):
+    text = source(chapter).read_text(encoding="utf-8")
+    if "{cite" in text:
+        assert re.search(r"\n## References\n\n```\{bibliography\}\n:filter: docname in docnames\n```\s*$", text)
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_page_of_the_contents_has_a_source(page):
+    assert source(page).is_file()
+
+
+def test_road_map_links_to_every_written_chapter():
+    links = re.findall(r"\]\(([^)]+)\.md\)", source("roadmap").read_text(encoding="utf-8"))
+    assert sorted(links) == sorted(page for page in pages() if page != "roadmap" and "reference/api/" not in page)

@@ -1,0 +1,156 @@
+"""Build the book into `_build/html` and check the site (`make book`).
+
+    python tools/build_book.py [--clean] [--no-checks]
+
+A run where nothing has changed since the last good one ends at once. Otherwise Jupyter Book builds the pages whose
+sources changed, with warnings as errors. Outputs of chapters are cached, and the cache is emptied when the package,
+`results/` or the lock has changed, which the cache itself would not notice.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# What a chapter's outputs depend on besides its own text.
+EXECUTION_INPUTS = ("clustcal", "results", "requirements/lock.txt")
+# What every page depends on: a change here builds all of them from nothing.
+FRAME_INPUTS = (*EXECUTION_INPUTS, "_config.yml", "_toc.yml", "tools/book_extension.py", "tools/build_book.py",
+                "book/_static", "book/_assets", "book/references.bib")  # fmt: skip
+SITE_TESTS = ("tests/book/test_site.py", "tests/book/test_site_in_browser.py")
+# The command of Jupyter Book without the traceback of its own that it prints after the cause.
+JUPYTER_BOOK = """
+from jupyter_book.cli.main import main
+try:
+    main()
+except RuntimeError as failure:
+    raise SystemExit(str(failure))
+"""
+IGNORED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".pytest_cache"}
+
+
+def files_under(paths, root=ROOT):
+    """Yield the files at or under the given paths, in a fixed order, without caches."""
+    for path in paths:
+        here = root / path
+        for file in sorted(here.rglob("*")) if here.is_dir() else [here]:
+            if file.is_file() and not IGNORED_FOLDERS & set(file.relative_to(root).parts):
+                yield file
+
+
+def fingerprint(paths, root=ROOT, contents=True):
+    """Return a hash of the names, and by default the contents, of all files at or under the given paths."""
+    digest = hashlib.sha256()
+    for file in files_under(paths, root):
+        digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+        if contents:
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+class Build:
+    """The state of a build folder: what it was made from, and whether that is still so."""
+
+    def __init__(self, root=ROOT):
+        self.root = root
+        self.folder = root / "_build"
+        self.html = self.folder / "html"
+        self.cache = self.folder / ".jupyter_cache"
+        self.record = self.folder / "made-from.json"
+        book_files = fingerprint(["book"], root, contents=False)
+        self.now = {
+            "execution": f"{fingerprint(EXECUTION_INPUTS, root)} Python {sys.version}",
+            "frame": f"{fingerprint(FRAME_INPUTS, root)} {book_files}",
+            "pages": fingerprint(["book"], root),
+        }
+
+    def recorded(self):
+        """Return what the build folder was made from; empty if that is not known."""
+        return json.loads(self.record.read_text()) if self.record.exists() else {}
+
+    def write(self, **what):
+        self.folder.mkdir(exist_ok=True)
+        self.record.write_text(json.dumps(what, indent=1))
+
+    def is_current(self):
+        """Whether the site has been built from the sources as they are now."""
+        recorded = self.recorded()
+        same = all(recorded.get(key) == value for key, value in self.now.items())
+        return same and (self.html / "index.html").exists()
+
+    def clear_stale(self):
+        """Remove what cannot be used again: outputs of another package, pages of another frame or a failed build."""
+        recorded = self.recorded()
+        if recorded.get("execution") != self.now["execution"]:
+            print("Chapters will be run: the package, results/ or the lock is not that of the cached outputs.")
+            shutil.rmtree(self.cache, ignore_errors=True)
+        if recorded.get("frame") != self.now["frame"]:
+            print("All pages will be built.")
+            for stale in (self.html, self.folder / ".doctrees", self.folder / "jupyter_execute"):
+                shutil.rmtree(stale, ignore_errors=True)
+
+
+def kernel_environment(root=ROOT):
+    """Return the environment in which chapters run: this checkout's package; no network, data or personal settings."""
+    environment = {key: value for key, value in os.environ.items() if key != "CLUSTCAL_DATA_DIR"}
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    return (
+        environment
+        | nowhere
+        | {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "JUPYTER_PREFER_ENV_PATH": "1",
+            "IPYTHONDIR": str(root / "_build" / ".ipython"),
+        }
+    )
+
+
+def build_pages(build):
+    """Run Jupyter Book; return whether it ended without a warning."""
+    build.clear_stale()
+    build.write(execution=build.now["execution"])  # a build that fails here starts from nothing next time
+    settings = ["--config", build.root / "_config.yml", "--toc", build.root / "_toc.yml", "--path-output", build.root]
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", build.root / "book", *settings, "-W", "--keep-going"]
+    ended = subprocess.run(command, cwd=build.root, env=kernel_environment(build.root), check=False)
+    done = ended.returncode == 0 and (build.html / "index.html").exists()
+    if done:
+        build.write(**build.now)
+    return done
+
+
+def check_site(build):
+    """Run the tests of the built site; return whether they passed."""
+    print("\nChecking the site: links, alt texts, requests to other hosts, search; in a browser if there is one.")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *SITE_TESTS]
+    if subprocess.run(command, cwd=build.root, check=False).returncode == 0:
+        build.write(**build.now, checked=True)
+        return True
+    return False
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Build the book into _build/html and check the site.")
+    parser.add_argument("--clean", action="store_true", help="forget earlier builds and cached outputs")
+    parser.add_argument("--no-checks", action="store_true", help="build only")
+    options = parser.parse_args(arguments)
+
+    build = Build()
+    if options.clean:
+        shutil.rmtree(build.folder, ignore_errors=True)
+    if build.is_current():
+        print("The book is up to date.")
+    elif not build_pages(build):
+        sys.exit("The book was not built: the warnings and errors are above.")
+    if not options.no_checks and not build.recorded().get("checked") and not check_site(build):
+        sys.exit("The book was built, but its site has the faults above.")
+    print(f"\nOpen {build.html / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
