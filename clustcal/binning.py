@@ -105,7 +105,7 @@ class HistogramBinning(OneVsRest):
     ----------
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width or of equal weight; see `clustcal.probabilities.bin_edges`.
+        Bins of equal width or of equal weight; see ``clustcal.probabilities.bin_edges``.
     prior : tuple of two floats, default=(1.0, 1.0)
         :math:`\alpha` and :math:`\beta`, the paper's defaults; (0, 0) gives the plain frequency.
     classes : array-like of shape (L,), optional
@@ -178,7 +178,7 @@ class BayesianBinning(OneVsRest):
         a bin is its posterior mean, and every histogram counts.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, the paper's setting (netcal's ``equal_intervals=True``), or of equal weight, which the
-        original has; see `clustcal.probabilities.bin_edges`.
+        original has; see ``clustcal.probabilities.bin_edges``.
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
 
@@ -287,7 +287,7 @@ class BinwiseCalibration(Calibrator):
     min_bin_size : float, default=30
         Bins with less weight than this (fewer rows, without weights) use the global fit.
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width or of equal weight; see `clustcal.probabilities.bin_edges`.
+        Bins of equal width or of equal weight; see ``clustcal.probabilities.bin_edges``.
     kind : {"top-label", "positive"}, default="top-label"
         The confidence: the highest probability of a row, as in BTS and for any number of classes, or the
         probability of the second of two classes. The paper does not say which of them it takes for two classes.

@@ -21,4 +21,5 @@ def glue(name, value):
         from myst_nb import glue as glue_into_book
     except ImportError:
         return
-    glue_into_book(name, value, display=False)
+    # A numpy number prints as np.float64(...), which the book cannot format.
+    glue_into_book(name, getattr(value, "item", lambda: value)(), display=False)

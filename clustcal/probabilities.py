@@ -302,7 +302,7 @@ def _labels_from_objects(y):
 
 def _column_labels(present, n_classes, classes):
     if classes is not None:
-        classes = np.asarray(classes)
+        classes = np.array(np.asarray(classes).tolist())
         if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:
             raise ValueError(f"classes is {classes.tolist()}; expected {n_classes} different labels.")
         return classes
