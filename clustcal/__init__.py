@@ -17,7 +17,9 @@ from clustcal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
+from clustcal.classifier import CalibratedClassifier
 from clustcal.clustered import ClusteredCalibration, SoftKMeans
+from clustcal.clustered_cv import ClusteredCalibrationCV
 from clustcal.ensemble import EnsembleTemperatureScaling
 from clustcal.local import LocalRecalibration
 
@@ -27,7 +29,9 @@ __all__ = [
     "BayesianBinning",
     "BetaCalibration",
     "BinwiseCalibration",
+    "CalibratedClassifier",
     "ClusteredCalibration",
+    "ClusteredCalibrationCV",
     "DirichletCalibration",
     "EnsembleTemperatureScaling",
     "HistogramBinning",

@@ -19,6 +19,7 @@ import clustcal
 from clustcal import (
     BetaCalibration,
     ClusteredCalibration,
+    ClusteredCalibrationCV,
     DirichletCalibration,
     PlattScaling,
     TemperatureScaling,
@@ -32,6 +33,8 @@ EVERY = [
     *[(calibrator, 3) for calibrator in MULTICLASS],
     (ClusteredCalibration(PlattScaling(), n_clusters=2, random_state=0), 2),
     (ClusteredCalibration(VectorScaling(), n_clusters=2, random_state=0), 3),
+    (ClusteredCalibrationCV(PlattScaling(), n_clusters=(2,), n_repeats=1, random_state=0), 2),
+    (ClusteredCalibrationCV(VectorScaling(), n_clusters=(2,), n_repeats=1, random_state=0), 3),
 ]
 each = pytest.mark.parametrize(("calibrator", "n_classes"), EVERY, ids=lambda value: str(value)[:40])
 

@@ -23,10 +23,11 @@ def test_import_brings_in_none_of_the_heavy_libraries():
     assert [name for name in HEAVY if name in loaded] == []
 
 
-def test_import_costs_under_a_second_and_a_half():
-    """CPU seconds of the best of three fresh interpreters; what else the machine does is left out."""
-    code = "import time, json; import clustcal; print(json.dumps(time.process_time()))"
-    assert min(run_python(code) for _ in range(3)) < 1.5
+def test_import_costs_hardly_more_than_that_of_scikit_learn():
+    """CPU seconds of fresh interpreters, the best of three; nearly all of ours is scikit-learn."""
+    code = "import time, json; import {}; print(json.dumps(time.process_time()))"
+    ours, peer = (min(run_python(code.format(name)) for _ in range(3)) for name in ("clustcal", "sklearn.calibration"))
+    assert ours < 1.25 * peer
 
 
 def test_version_is_stated_once():

@@ -20,6 +20,8 @@ MODULES = tuple(
         "binning",
         "local",
         "clustered",
+        "clustered_cv",
+        "classifier",
         "representations",
         "metrics",
         "plots",

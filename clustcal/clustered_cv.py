@@ -1,0 +1,350 @@
+"""Clustered calibration whose parameters are chosen by cross-validation, on the calibration set alone.
+
+Builds on `clustered`, for the fits, and on `solvers`, which here walk along a path of shrinkages. The chosen parameters
+are those of one `ClusteredCalibration`, which is fitted to all rows at the end.
+"""
+
+import warnings
+from itertools import product
+from numbers import Integral
+from operator import attrgetter
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.model_selection import check_cv
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from clustcal import solvers
+from clustcal.calibrators import Calibrator, check_fit_input
+from clustcal.clustered import (
+    ClusteredCalibration,
+    SoftKMeans,
+    check_at_least_0,
+    mixture,
+    soft_memberships,
+    squared_distances,
+)
+from clustcal.probabilities import EPS, as_representation
+
+__all__ = ["ClusteredCalibrationCV"]
+
+SELECTIONS = ("one_se", "best")
+# Losses of candidates are compared at about 1e-5; the fits behind them need no more than this.
+TOLERANCE = 1e-7
+# With few rows the choice depends on how they fell into folds; up to this many held-out rows, drawing again is cheap.
+REPEAT_UP_TO = 5000
+
+
+class ClusteredCalibrationCV(Calibrator):
+    r"""Clustered calibration that chooses K, the shrinkage and the temperature of the memberships by itself.
+
+    Every combination is judged by its log-loss on rows that it was not fitted to, in K-fold cross-validation within the
+    calibration set. The global calibrator (one cluster) is always among the candidates unless ``include_global`` is
+    False, so that by this estimate the result is never worse than it.
+
+    Parameters
+    ----------
+    calibrator : parametric calibrator or list of them, default=None
+        The family, or families to choose from, unfitted. Left out: `PlattScaling`.
+    n_clusters : sequence of int, default=(2, 4, 8)
+        Candidates for K.
+    shrinkages : sequence of float, default=(0.25, 0.05, 0.01, 0.002)
+        Candidates for :math:`\lambda`. The paper's value is 0.05.
+    temperatures : sequence of float, default=(1.0, 0.3, 0.1, 0.03)
+        Candidates for the temperature of the memberships. The paper's value is 1; most of what can be gained comes from
+        lower ones.
+    membership : {"cosine", "chord"}, default="cosine"
+        See `SoftKMeans`.
+    cv : int, splitter or iterable, default=5
+        The number of folds, which are drawn at random with an equal share of each class; or whatever else
+        scikit-learn takes for ``cv``, such as ``list(GroupKFold(5).split(P, y, patients))``.
+    n_repeats : int, default=None
+        How often folds are drawn, if ``cv`` is their number; the losses of a row are averaged. None: as often as it
+        takes to hold out 5,000 rows in all, but from 1 to 5 times.
+    selection : {"one_se", "best"}, default="one_se"
+        ``"best"`` takes the candidate of the lowest mean log-loss. ``"one_se"`` takes the simplest candidate whose mean
+        excess over the best is within one standard error of that excess, unless a still simpler one has a lower
+        log-loss. See the notes.
+    include_global : bool, default=True
+        Whether K = 1, the global calibrator, is among the candidates.
+    random_state : int, RandomState instance or None, default=None
+        For the folds and K-means.
+
+    Attributes
+    ----------
+    cv_results_ : DataFrame
+        One row per candidate, from the simplest to the least simple: its parameters, its mean ``log_loss`` on
+        validation rows, the mean ``excess`` of this over the best candidate, and the standard error ``excess_se``.
+    best_index_ : int
+        The row of the chosen candidate.
+    best_params_ : dict
+        ``calibrator``, ``n_clusters``, ``shrinkage``, ``temperature``; ``n_clusters`` is 1 where the global calibrator
+        was chosen.
+    best_estimator_ : ClusteredCalibration
+        Fitted to all rows with these parameters. Its attributes ``classes_``, ``calibrator_``, ``global_theta_``,
+        ``theta_``, ``clusters_``, ``centroids_``, ``n_iter_`` and its method ``memberships`` can be had from here.
+
+    See Also
+    --------
+    ClusteredCalibration : the same for parameters that are given.
+
+    Notes
+    -----
+    **Standard error.** Log-losses differ far more between rows than between candidates. Next to the standard error of a
+    candidate's own mean log-loss every difference looks like chance, and the global calibrator would always be
+    chosen. What matters is whether a candidate does worse than the best one on the same rows. With :math:`\delta_i`
+    the difference of their log-losses on row i and weights :math:`w_i`,
+
+    .. math:: \bar\delta = \frac{\sum_i w_i \delta_i}{\sum_i w_i}, \qquad
+        \mathrm{SE} = \frac{\sqrt{\sum_i w_i^2 (\delta_i - \bar\delta)^2}}{\sum_i w_i} .
+
+    Rows, and not folds, are the sample: five folds are too few for an error. Rows are taken as independent, which
+    ignores that fits of different folds share training rows.
+
+    **Simplicity.** A candidate is simpler than another if it has fewer clusters; among equals, if its family has fewer
+    parameters; then, if its memberships are softer (higher temperature); then, if it shrinks more. So all global
+    calibrators come first.
+
+    **Weights.** A weight of 2 counts in every fit and every mean as two rows do. Two differences remain: the two rows
+    could be dealt to different folds, and the standard error counts observations, so that it does not change when all
+    weights are multiplied by a constant.
+
+    **Cost.** K-means runs once per K on all rows; in each fold it goes on from there with the fold's rows, and is
+    then used for all temperatures, shrinkages and families. The fit at one shrinkage starts from the fit at the
+    next stronger one.
+
+    References
+    ----------
+    T. Hastie, R. Tibshirani, J. Friedman, "The elements of statistical learning", 2nd ed., section 7.10, 2009, for the
+    rule of one standard error.
+
+    Examples
+    --------
+    >>> from clustcal.clustered_cv import ClusteredCalibrationCV
+    >>> from clustcal.datasets import make_subpopulations
+    >>> data = make_subpopulations(2000, n_groups=2, random_state=0)
+    >>> calibrator = ClusteredCalibrationCV(n_clusters=(2,), random_state=0).fit(data.P, data.y, data.Z)
+    >>> calibrator.best_params_["n_clusters"]  # rather than 1, the global calibrator
+    2
+    >>> calibrator.theta_.shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        calibrator=None,
+        n_clusters=(2, 4, 8),
+        shrinkages=(0.25, 0.05, 0.01, 0.002),
+        temperatures=(1.0, 0.3, 0.1, 0.03),
+        membership="cosine",
+        cv=5,
+        n_repeats=None,
+        selection="one_se",
+        include_global=True,
+        random_state=None,
+    ):
+        self.calibrator = calibrator
+        self.n_clusters = n_clusters
+        self.shrinkages = shrinkages
+        self.temperatures = temperatures
+        self.membership = membership
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.selection = selection
+        self.include_global = include_global
+        self.random_state = random_state
+
+    classes_ = property(attrgetter("best_estimator_.classes_"))
+    calibrator_ = property(attrgetter("best_estimator_.calibrator_"))
+    global_theta_ = property(attrgetter("best_estimator_.global_theta_"))
+    theta_ = property(attrgetter("best_estimator_.theta_"))
+    clusters_ = property(attrgetter("best_estimator_.clusters_"))
+    centroids_ = property(attrgetter("best_estimator_.centroids_"))
+    n_iter_ = property(attrgetter("best_estimator_.n_iter_"))
+
+    def fit(self, P, y, Z, sample_weight=None):
+        """Choose the parameters by cross-validation, and fit with them to all rows.
+
+        Parameters
+        ----------
+        P : array-like of shape (n,) or (n, L)
+            Uncalibrated probabilities on the calibration set.
+        y : array-like of shape (n,)
+            Labels of any type.
+        Z : array-like or sparse matrix of shape (n, m)
+            The representation of every row.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        calibrators = self._check_parameters()
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            # One seed for K-means here and in the final fit, so that what was validated is what is fitted.
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what concerns all rows, the final fit says
+            canonical, _, codes, weights = check_fit_input(P, y, sample_weight, calibrators[0].classes)
+            Z = as_representation(Z, len(canonical))
+            folds = self._repeated_folds(codes, weights, seed)
+            smallest = min(len(train) for train, _ in folds)
+            for n_clusters in self.n_clusters:
+                SoftKMeans(n_clusters, self.membership).check_parameters(smallest)
+            candidates = self._candidates(calibrators, canonical.shape[1])
+            losses = self._validation_losses(candidates, canonical, codes, Z, weights, folds, seed)
+        self.cv_results_ = _compare(candidates, losses, weights)
+        self.best_index_ = _choose(self.cv_results_, self.selection)
+        self.best_params_ = candidates.loc[self.best_index_].to_dict()
+        self.best_estimator_ = ClusteredCalibration(
+            membership=self.membership, random_state=seed, **self.best_params_
+        ).fit(canonical, y, Z, weights)
+        return self
+
+    def memberships(self, Z):
+        """Return the memberships of every row in the K chosen clusters, shape (n, K); rows sum to 1."""
+        check_is_fitted(self)
+        return self.best_estimator_.memberships(Z)
+
+    def _calibrate(self, P, Z):
+        return self.best_estimator_.predict_proba(P, Z)
+
+    def _candidates(self, calibrators, n_classes):
+        """Return a frame of parameters, one row per candidate, from the simplest to the least simple."""
+        rows = []
+        for n_clusters in sorted({*self.n_clusters, *([1] if self.include_global else [])}):
+            for calibrator in sorted(calibrators, key=lambda each: each.family(n_classes).identity.size):
+                softness = product(sorted(set(self.temperatures))[::-1], sorted(set(self.shrinkages))[::-1])
+                for temperature, shrinkage in list(softness)[: 1 if n_clusters == 1 else None]:
+                    rows.append((calibrator, n_clusters, temperature, shrinkage))
+        return pd.DataFrame(rows, columns=["calibrator", "n_clusters", "temperature", "shrinkage"])
+
+    def _validation_losses(self, candidates, P, codes, Z, weights, folds, seed):
+        """Return the mean log-loss of every row when it is held out, shape (candidates, n); NaN where it never is."""
+        Z = normalize(Z)
+        centroids = {
+            n_clusters: SoftKMeans(n_clusters, random_state=seed).fit(Z, sample_weight=weights).centroids_
+            for n_clusters in candidates["n_clusters"].unique()
+        }
+        losses = np.zeros((len(candidates), len(P)))
+        for train, held_out in folds:
+            fits = {
+                calibrator: _FoldFit(calibrator.family(P.shape[1]), P, codes, weights, train, held_out)
+                for calibrator in candidates["calibrator"].unique()
+            }
+            for n_clusters, of_k in candidates.groupby("n_clusters"):
+                kmeans = KMeans(n_clusters, init=centroids[n_clusters], n_init=1)
+                kmeans.fit(Z[train], sample_weight=weights[train])
+                distances = squared_distances(Z, kmeans.cluster_centers_, self.membership)
+                for (calibrator, temperature), path in of_k.groupby(["calibrator", "temperature"], sort=False):
+                    W = soft_memberships(distances, temperature)
+                    losses[np.ix_(path.index, held_out)] += fits[calibrator].losses_along(path["shrinkage"], W)
+        times = np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(P))
+        return losses / np.where(times > 0, times, np.nan)
+
+    def _repeated_folds(self, codes, weights, seed):
+        if not isinstance(self.cv, Integral):
+            return make_folds(self.cv, codes, weights)
+        n_repeats = int(np.clip(REPEAT_UP_TO // len(codes), 1, 5)) if self.n_repeats is None else self.n_repeats
+        return [fold for r in range(n_repeats) for fold in make_folds(self.cv, codes, weights, seed + r)]
+
+    def _check_parameters(self):
+        """Return unfitted copies of the calibrators, once every parameter has been checked."""
+        calibrators = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]
+        for name in ("n_clusters", "shrinkages", "temperatures"):
+            values = getattr(self, name)
+            if np.ndim(values) != 1 or len(values) == 0:
+                raise ValueError(f"{name} is {values!r}; expected a sequence of at least one number.")
+            for value in values:
+                check_at_least_0(name, value)
+        if self.n_repeats is not None and not (isinstance(self.n_repeats, Integral) and self.n_repeats >= 1):
+            raise ValueError(f"n_repeats is {self.n_repeats!r}; expected None or a whole number of at least 1.")
+        if self.selection not in SELECTIONS:
+            raise ValueError(f"selection is {self.selection!r}; expected one of {SELECTIONS}.")
+        if not calibrators:
+            raise ValueError("calibrator is an empty list; expected at least one calibrator.")
+        calibrators = [ClusteredCalibration(calibrator)._check_parameters() for calibrator in calibrators]
+        if len({repr(calibrator.classes) for calibrator in calibrators}) > 1:
+            raise ValueError("calibrator is a list with several orders of classes; expected one for all.")
+        return calibrators
+
+
+class _FoldFit:
+    """One family on one fold: what all its candidates share there."""
+
+    def __init__(self, family, P, codes, weights, train, held_out):
+        self.family = family
+        self.train, self.held_out = train, held_out
+        X = family.features(P)
+        self.X, self.codes, self.weights = X[train], codes[train], weights[train, None]
+        self.X_held_out, self.codes_held_out = X[held_out], codes[held_out]
+        self.global_theta = solvers.fit(family, self.X, self.codes, self.weights).theta[0]
+
+    def losses_along(self, shrinkages, W):
+        """Return the log-loss of the held-out rows for each shrinkage, from strong to weak, given all memberships W."""
+        theta = None
+        losses = []
+        for shrinkage in shrinkages:
+            theta = solvers.fit(
+                self.family,
+                self.X,
+                self.codes,
+                W[self.train] * self.weights,
+                prior=self.global_theta,
+                shrinkage=shrinkage,
+                start=theta,
+                tol=TOLERANCE,
+            ).theta
+            Q = mixture(self.family, theta, self.X_held_out, W[self.held_out])
+            q = Q[np.arange(len(Q)), self.codes_held_out]
+            losses.append(-np.log(np.maximum(q, EPS)))
+        return np.array(losses)
+
+
+def make_folds(cv, codes, weights, seed=None):
+    """Return the folds as pairs (train, held_out) of row numbers.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        As for `ClusteredCalibrationCV`.
+    codes : ndarray of shape (n,), int
+    weights : ndarray of shape (n,)
+    seed : int, optional
+        Draws which rows of a class go to which fold; without it they are dealt out as they stand.
+    """
+    if not isinstance(cv, Integral):
+        return list(check_cv(cv).split(codes, codes))
+    if not 2 <= cv <= len(codes):
+        raise ValueError(f"cv is {cv}; expected from 2 to {len(codes)} folds, the number of rows.")
+    # Each class is dealt out in turn. StratifiedKFold does so too, but refuses classes with fewer rows than folds.
+    chance = np.zeros(len(codes)) if seed is None else np.random.default_rng(seed).random(len(codes))
+    dealt = np.lexsort([chance, codes, weights == 0])
+    fold = np.empty(len(codes), dtype=int)
+    fold[dealt] = np.arange(len(codes)) % cv
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
+
+
+def _compare(candidates, losses, weights):
+    """Return the candidates with their mean losses, and how far and how surely each is behind the best."""
+    counted = np.isfinite(losses[0])
+    losses, weights = losses[:, counted], weights[counted]
+    share = weights / weights.sum()
+    mean = losses @ share
+    behind = losses - losses[mean.argmin()]
+    excess = behind @ share
+    behind -= excess[:, None]
+    standard_error = np.sqrt(behind**2 @ share**2)
+    return candidates.assign(log_loss=mean, excess=excess, excess_se=standard_error)
+
+
+def _choose(results, selection):
+    """Return the row to choose; candidates stand from simple to less simple, so the first that qualifies is it."""
+    tolerance = results["excess_se"] if selection == "one_se" else 0.0
+    # What is worse than a simpler candidate is never chosen, however noisy its excess.
+    qualifies = (results["excess"] <= tolerance) & (results["excess"] <= results["excess"].cummin())
+    return int(qualifies.to_numpy().argmax())

@@ -1,0 +1,124 @@
+"""The paper's 21 calibration methods, named as in its main table, with its settings; our own variants beside them.
+
+The experiments and the book take their methods from here, so that a name means the same everywhere.
+"""
+
+from typing import NamedTuple
+
+from sklearn.base import clone
+
+from clustcal.binning import BayesianBinning, BinwiseCalibration, HistogramBinning, IsotonicCalibration
+from clustcal.calibrators import (
+    BetaCalibration,
+    Calibrator,
+    DirichletCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+    check_fit_input,
+)
+from clustcal.clustered import ClusteredCalibration
+from clustcal.clustered_cv import ClusteredCalibrationCV
+from clustcal.ensemble import EnsembleTemperatureScaling
+from clustcal.experiments.protocol import N_CLUSTERS, SHRINKAGE
+from clustcal.local import LocalRecalibration
+
+# The table's word for a representation, and its name in `protocol.REPRESENTATIONS`.
+REPRESENTATIONS = {"Coverage": "coverage", "SHAP": "shap", "Data": "data"}
+BASELINE = "Baseline"
+
+
+class Uncalibrated(Calibrator):
+    """The identity: probabilities as the classifier gave them, the table's "base".
+
+    Parameters
+    ----------
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default the sorted labels.
+    """
+
+    def __init__(self, classes=None):
+        self.classes = classes
+
+    def fit(self, P, y, Z=None, sample_weight=None):
+        """Check the input, and learn the labels; return self."""
+        self.classes_ = check_fit_input(P, y, sample_weight, self.classes)[1]
+        return self
+
+    def _calibrate(self, P, Z):
+        return P
+
+
+class Method(NamedTuple):
+    """A row of the main table: its first two columns, the Z that it needs, and its calibrator, unfitted.
+
+    ``representation`` names Z as `protocol.make_representation` does; None where the method needs none.
+    """
+
+    name: str
+    clustered: str
+    representation: str | None
+    calibrator: Calibrator
+
+    def make(self, seed):
+        """Return a calibrator to fit, with this seed where it draws anything."""
+        calibrator = clone(self.calibrator)
+        is_random = "random_state" in calibrator.get_params(deep=False)
+        return calibrator.set_params(random_state=seed) if is_random else calibrator
+
+
+def get_methods(n_classes=2):
+    """Return the 21 methods of the paper: clustered ones first, then baselines.
+
+    Parameters
+    ----------
+    n_classes : int, default=2
+        With more than 2 "Platt" stands for vector scaling and "Beta" for Dirichlet calibration, as in the paper.
+
+    Returns
+    -------
+    methods : list of Method
+
+    Examples
+    --------
+    >>> from clustcal.experiments.methods import get_methods
+    >>> methods = get_methods()
+    >>> len(methods), methods[0].name, methods[0].clustered
+    (21, 'Platt', 'Coverage')
+    >>> methods[0].make(seed=0)
+    ClusteredCalibration(calibrator=PlattScaling(), random_state=0)
+    """
+    families = get_families(n_classes)
+    clustered = [
+        Method(name, word, Z, ClusteredCalibration(family(), n_clusters=N_CLUSTERS, shrinkage=SHRINKAGE))
+        for name, family in families.items()
+        for word, Z in REPRESENTATIONS.items()
+    ]
+    parametric = [Method(name, BASELINE, None, family()) for name, family in families.items()]
+    binwise = [
+        Method(f"Binwise-{name}", BASELINE, None, BinwiseCalibration(family(), n_bins=10, min_bin_size=30))
+        for name, family in families.items()
+    ]
+    others = [
+        Method("Histogram Binning", BASELINE, None, HistogramBinning(prior=(1, 1))),
+        Method("Bayesian Binning", BASELINE, None, BayesianBinning(score="BIC", strategy="uniform")),
+        Method("Isotonic", BASELINE, None, IsotonicCalibration(out_of_bounds="clip")),
+        Method("ensemble-TS", BASELINE, None, EnsembleTemperatureScaling(loss="ce", bounds=(0.05, 5.0))),
+        # The paper does not say on which representation; the features leave the table's word "Baseline" true.
+        Method("LoRe", BASELINE, "data", LocalRecalibration()),
+        Method("base", BASELINE, None, Uncalibrated()),
+    ]
+    return [*clustered, *parametric, *binwise, *others]
+
+
+def get_cv_methods(n_classes=2):
+    """Return our three methods that choose K, shrinkage and temperature themselves, one for each representation."""
+    family = get_families(n_classes)["Platt"]
+    return [Method("Platt-CV", word, Z, ClusteredCalibrationCV(family())) for word, Z in REPRESENTATIONS.items()]
+
+
+def get_families(n_classes):
+    """Return the parametric calibrator behind each of the paper's three names."""
+    if n_classes == 2:
+        return {"Platt": PlattScaling, "Beta": BetaCalibration, "TS": TemperatureScaling}
+    return {"Platt": VectorScaling, "Beta": DirichletCalibration, "TS": TemperatureScaling}

@@ -1,0 +1,456 @@
+"""The wrapper as scikit-learn's users meet it: its checks, its tools, and the reports of users of other wrappers."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, ShuffleSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, TemperatureScaling, VectorScaling
+from clustcal.binning import HistogramBinning, IsotonicCalibration
+from clustcal.classifier import CalibratedClassifier
+from clustcal.clustered_cv import ClusteredCalibrationCV
+from clustcal.representations import LeafCoverage, ShapValues
+
+X, y = make_classification(900, n_features=6, n_informative=4, flip_y=0.2, random_state=0)
+TRAIN, CALIBRATE, TEST = slice(300), slice(300, 600), slice(600, 900)
+MODEL = GaussianNB().fit(X[TRAIN], y[TRAIN])
+FOREST = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X[TRAIN], y[TRAIN])
+CLUSTERED = ClusteredCalibration(n_clusters=2, temperature=0.1, random_state=0)
+
+
+# The checks fit to a dozen random rows, which the scores often separate: the warning is right.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        CalibratedClassifier(LogisticRegression(), cv=3),
+        CalibratedClassifier(LogisticRegression(), VectorScaling(), cv=2),
+        CalibratedClassifier(LinearSVC(), cv=3),
+        CalibratedClassifier(LogisticRegression(), IsotonicCalibration(), "data", cv=3),
+    ]
+)
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+class TestPrefit:
+    def test_it_is_the_calibrator_on_the_probabilities_of_the_model(self):
+        wrapped = CalibratedClassifier(MODEL, BetaCalibration()).fit(X[CALIBRATE], y[CALIBRATE])
+        by_hand = BetaCalibration().fit(MODEL.predict_proba(X[CALIBRATE]), y[CALIBRATE])
+        np.testing.assert_array_equal(
+            wrapped.predict_proba(X[TEST]), by_hand.predict_proba(MODEL.predict_proba(X[TEST]))
+        )
+
+    def test_the_model_is_left_as_it_was(self):
+        wrapped = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
+        assert wrapped.estimator_ is MODEL
+
+    def test_a_frozen_model_gives_the_same(self):
+        plain = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
+        frozen = CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE])
+        np.testing.assert_array_equal(frozen.predict_proba(X[TEST]), plain.predict_proba(X[TEST]))
+
+    def test_folds_of_a_frozen_model_are_one_fit_to_all_rows(self):
+        plain = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
+        folds = CalibratedClassifier(FrozenEstimator(MODEL), cv=4).fit(X[CALIBRATE], y[CALIBRATE])
+        np.testing.assert_allclose(folds.predict_proba(X[TEST]), plain.predict_proba(X[TEST]), atol=1e-12)
+
+    def test_a_clone_keeps_the_fitted_model(self):
+        wrapped = clone(CalibratedClassifier(MODEL, BetaCalibration()))
+        assert wrapped.estimator is MODEL
+        assert not hasattr(wrapped, "calibrator_")
+        assert clone(CalibratedClassifier(MODEL, cv=3)).estimator is not MODEL
+
+    def test_a_model_that_is_not_fitted_is_refused(self):
+        with pytest.raises(NotFittedError, match='cv="prefit"'):
+            CalibratedClassifier(GaussianNB()).fit(X[CALIBRATE], y[CALIBRATE])
+
+    def test_labels_that_the_model_does_not_know_are_refused(self):
+        with pytest.raises(ValueError, match="label 7"):
+            CalibratedClassifier(MODEL).fit(X[CALIBRATE], np.where(y[CALIBRATE] == 1, 7, 0))
+
+
+class TestFolds:
+    def test_the_calibrator_sees_rows_held_out_and_the_model_all_rows(self):
+        folds = KFold(4)
+        wrapped = CalibratedClassifier(GaussianNB(), cv=folds).fit(X, y)
+        P = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
+        by_hand = PlattScaling().fit(P, y)
+        np.testing.assert_allclose(wrapped.calibrator_.theta_, by_hand.theta_, atol=1e-12)
+        np.testing.assert_allclose(wrapped.predict_scores(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-12)
+
+    @pytest.mark.parametrize("cv", [ShuffleSplit(3, random_state=0), PredefinedSplit(np.r_[-1, np.arange(899) % 3])])
+    def test_rows_must_be_held_out_once(self, cv):
+        with pytest.raises(ValueError, match="each row to be held out once"):
+            CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y)
+
+    def test_entries_for_an_estimator_that_is_not_fitted_are_refused(self):
+        with pytest.raises(ValueError, match="note"):
+            CalibratedClassifier(MODEL).fit(X, y, note=1)
+
+    @pytest.mark.parametrize(("cv", "message"), [("fitted", "prefit"), (1, "cv is 1"), (901, "cv is 901")])
+    def test_bad_folds_are_named(self, cv, message):
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y)
+
+    def test_entries_of_fit_params_are_cut_into_folds(self):
+        class Recorder(GaussianNB):
+            def fit(self, X, y, note=None, option=None):
+                assert len(note) == len(X)
+                assert option == "whole"
+                np.testing.assert_array_equal(note, X[:, 0])
+                return super().fit(X, y)
+
+        CalibratedClassifier(Recorder(), cv=3).fit(X, y, note=X[:, 0], option="whole")
+
+
+class TestReportsFromUsers:
+    """Each test names the report, in another library, of which it is the right behaviour."""
+
+    def test_scikit_learn_29551_and_17827_a_fold_without_one_class(self):
+        """Class "b" occurs once, so that one fold's model knows two of three classes: columns follow the labels."""
+        labels = np.array(["a", "c"])[y[:60]].astype(object)
+        labels[7] = "b"
+        wrapped = CalibratedClassifier(GaussianNB(), TemperatureScaling(), cv=3).fit(X[:60], labels)
+        assert wrapped.classes_.tolist() == ["a", "b", "c"]
+        Q = wrapped.predict_proba(X[TEST])
+        assert Q.shape == (300, 3)
+        assert roc_auc_score(y[TEST], Q[:, 2]) > 0.6
+
+    @pytest.mark.parametrize(
+        "cv", ["prefit", [(np.arange(150, 300), np.arange(150)), (np.arange(150), np.arange(150, 300))]]
+    )
+    def test_scikit_learn_20610_sample_weight_is_not_lost(self, cv):
+        weights = np.random.default_rng(0).integers(0, 4, 300)
+        rows = np.repeat(np.arange(300), weights)
+        if cv == "prefit":
+            folds_again, model = cv, MODEL
+        else:
+            folds_again, model = [(np.flatnonzero(rows >= 150), np.flatnonzero(rows < 150))], GaussianNB()
+            folds_again.append(folds_again[0][::-1])
+        weighted = CalibratedClassifier(model, cv=cv).fit(X[:300], y[:300], sample_weight=weights)
+        repeated = CalibratedClassifier(model, cv=folds_again).fit(X[:300][rows], y[:300][rows])
+        np.testing.assert_allclose(weighted.predict_proba(X[TEST]), repeated.predict_proba(X[TEST]), atol=1e-7)
+
+    def test_scikit_learn_20610_weights_reach_the_last_step_of_a_pipeline(self):
+        weights = np.random.default_rng(0).uniform(0, 2, 900)
+        pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+        wrapped = CalibratedClassifier(pipeline, cv=3).fit(X, y, sample_weight=weights)
+        alone = clone(pipeline).fit(X, y, logisticregression__sample_weight=weights)
+        np.testing.assert_allclose(wrapped.predict_scores(X), alone.predict_proba(X))
+
+    def test_scikit_learn_20610_a_model_that_takes_no_weights_is_said_so(self):
+        with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
+            CalibratedClassifier(KNeighborsClassifier(), cv=3).fit(X, y, sample_weight=np.ones(900))
+
+    def test_scikit_learn_26766_decision_values_near_1e5(self):
+        class Huge(LinearSVC):
+            def decision_function(self, X):
+                return 1e5 * super().decision_function(X)
+
+        small = CalibratedClassifier(LinearSVC(random_state=0), cv=3).fit(X, y).predict_proba(X)
+        large = CalibratedClassifier(Huge(random_state=0), cv=3).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(large, small, atol=1e-6)
+        assert roc_auc_score(y, large[:, 1]) > 0.6
+
+    @pytest.mark.parametrize("weight_type", [np.float32, np.int64, list])
+    def test_scikit_learn_28245_and_30868_float32_scores_and_weights_of_other_types(self, weight_type):
+        class Float32(GaussianNB):
+            def predict_proba(self, X):
+                return super().predict_proba(X).astype(np.float32)
+
+        weights = np.arange(300) % 3
+        given = weights.tolist() if weight_type is list else weights.astype(weight_type)
+        low = CalibratedClassifier(Float32().fit(X[TRAIN], y[TRAIN])).fit(X[CALIBRATE], y[CALIBRATE], given)
+        high = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE], weights)
+        assert low.predict_proba(X[TEST]).dtype == np.float64
+        np.testing.assert_allclose(low.predict_proba(X[TEST]), high.predict_proba(X[TEST]), atol=1e-4)
+
+    @pytest.mark.parametrize("labels", [[1, 2], [-1, 1], ["no", "yes"], [False, True]])
+    def test_labels_other_than_0_and_1(self, labels):
+        """As probed in netcal, scikit-learn's _SigmoidCalibration and venn-abers: labels {1, 2} gave wrong output."""
+        renamed = np.array(labels)[y]
+        wrapped = CalibratedClassifier(GaussianNB(), cv=3).fit(X, renamed)
+        plain = CalibratedClassifier(GaussianNB(), cv=3).fit(X, y)
+        np.testing.assert_array_equal(wrapped.predict_proba(X), plain.predict_proba(X))
+        np.testing.assert_array_equal(wrapped.predict(X), np.array(labels)[plain.predict(X)])
+
+    def test_dirichletcal_19_predict_returns_labels(self):
+        wrapped = CalibratedClassifier(GaussianNB(), cv=3).fit(X, np.array(["no", "yes"])[y])
+        assert set(wrapped.predict(X)) == {"no", "yes"}
+        np.testing.assert_array_equal(wrapped.predict(X), wrapped.classes_[wrapped.predict_proba(X).argmax(axis=1)])
+
+    def test_mcgrad_314_a_refit_forgets(self):
+        wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3).fit(
+            pd.DataFrame(X[:, :4]).add_prefix("x"), y
+        )
+        again = wrapped.fit(X, 1 - y)
+        fresh = clone(wrapped).fit(X, 1 - y)
+        np.testing.assert_array_equal(again.predict_proba(X), fresh.predict_proba(X))
+        assert not hasattr(again, "feature_names_in_")
+
+    @pytest.mark.parametrize("ask", ["predict", "predict_proba", "predict_scores", "cluster_summary"])
+    def test_mcgrad_309_prediction_before_fit(self, ask):
+        with pytest.raises(NotFittedError):
+            getattr(CalibratedClassifier(MODEL, CLUSTERED), ask)(X)
+
+    def test_uncertainty_calibration_10_one_class_only_is_refused(self):
+        with pytest.raises(ValueError, match="1 class only"):
+            CalibratedClassifier(MODEL).fit(X[:5], np.ones(5))
+
+    def test_uncertainty_calibration_2_a_calibration_set_that_lacks_a_class(self):
+        three = np.where(X[:, 0] > 1, 2, y)
+        model = GaussianNB().fit(X[TRAIN], three[TRAIN])
+        seen = three[CALIBRATE] != 2
+        with pytest.warns(UserWarning, match=r"\[2\]"):
+            wrapped = CalibratedClassifier(model).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
+        assert wrapped.predict_proba(X[TEST]).shape == (300, 3)
+
+    def test_uncertainty_calibration_wrappers_can_be_pickled(self):
+        wrapped = CalibratedClassifier(FOREST, CLUSTERED, LeafCoverage(n_components=4, random_state=0))
+        wrapped.fit(X[CALIBRATE], y[CALIBRATE])
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(wrapped)).predict_proba(X[TEST]), wrapped.predict_proba(X[TEST])
+        )
+
+    def test_gpleiss_and_autogluon_separable_scores_give_finite_probabilities(self):
+        class Oracle:
+            classes_ = np.array([0, 1])
+
+            def predict_proba(self, X):
+                p = np.where(X[:, 0] > 0, 0.9, 0.1)
+                return np.column_stack([1 - p, p])
+
+        with pytest.warns(ConvergenceWarning, match="separate"):
+            wrapped = CalibratedClassifier(Oracle(), TemperatureScaling()).fit(X, (X[:, 0] > 0).astype(int))
+        assert np.isfinite(wrapped.predict_proba(X)).all()
+
+
+class TestRepresentation:
+    @pytest.mark.parametrize("representation", [LeafCoverage(n_components=4, random_state=0), ShapValues()])
+    def test_trees_get_the_fitted_model(self, representation):
+        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        Z = clone(representation).set_params(model=FOREST).fit(X[CALIBRATE])
+        by_hand = clone(CLUSTERED)
+        by_hand.fit(FOREST.predict_proba(X[CALIBRATE]), y[CALIBRATE], Z.transform(X[CALIBRATE]))
+        expected = by_hand.predict_proba(FOREST.predict_proba(X[TEST]), Z.transform(X[TEST]))
+        np.testing.assert_allclose(wrapped.predict_proba(X[TEST]), expected, atol=1e-5)
+        assert representation.model is None
+
+    def test_with_folds_it_is_the_model_of_all_rows(self):
+        forest = RandomForestClassifier(5, random_state=0)
+        wrapped = CalibratedClassifier(forest, CLUSTERED, LeafCoverage(n_components=4, random_state=0), cv=2).fit(X, y)
+        assert wrapped.representation_.model is wrapped.estimator_
+
+    def test_trees_within_a_pipeline_of_transformers_get_it_too(self):
+        representation = make_pipeline(LeafCoverage(n_components=4, random_state=0), StandardScaler())
+        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        assert wrapped.representation_[0].model is FOREST
+
+    def test_a_model_that_was_given_is_kept(self):
+        other = clone(FOREST).set_params(random_state=1).fit(X[TRAIN], y[TRAIN])
+        representation = LeafCoverage(other, n_components=4, random_state=0)
+        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        assert wrapped.representation_.model is other
+
+    def test_data_are_the_standardised_features(self):
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        Z = StandardScaler().fit(X[CALIBRATE])
+        np.testing.assert_allclose(wrapped._represent(X[TEST], None), Z.transform(X[TEST]))
+
+    def test_data_of_a_pipeline_are_what_its_last_step_sees(self):
+        frame = pd.DataFrame({"kind": np.array(["a", "b", "c"])[np.arange(900) % 3], "size": X[:, 0]})
+        columns = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+        model = make_pipeline(columns, LogisticRegression()).fit(frame[TRAIN], y[TRAIN])
+        for one in (model, FrozenEstimator(model)):
+            wrapped = CalibratedClassifier(one, CLUSTERED, "data").fit(frame[CALIBRATE], y[CALIBRATE])
+            assert wrapped.calibrator_.centroids_.shape == (2, 4)
+            assert wrapped.predict_proba(frame[TEST]).shape == (300, 2)
+
+    def test_any_transformer_serves(self):
+        square = FunctionTransformer(np.square)
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, square).fit(X[CALIBRATE], y[CALIBRATE])
+        given = CalibratedClassifier(MODEL, CLUSTERED).fit(X[CALIBRATE], y[CALIBRATE], Z=X[CALIBRATE] ** 2)
+        np.testing.assert_array_equal(wrapped.predict_proba(X[TEST]), given.predict_proba(X[TEST], Z=X[TEST] ** 2))
+        np.testing.assert_array_equal(wrapped.predict(X[TEST]), given.predict(X[TEST], Z=X[TEST] ** 2))
+
+    def test_a_calibrator_that_needs_one_says_so(self):
+        with pytest.raises(ValueError, match="Z is missing"):
+            CalibratedClassifier(MODEL, CLUSTERED).fit(X[CALIBRATE], y[CALIBRATE])
+
+    def test_an_unknown_name_is_refused(self):
+        wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "shap", cv=3)
+        with pytest.raises(ValueError, match="representation is 'shap'"):
+            wrapped.fit(X, y)
+        assert not hasattr(wrapped, "estimator_")
+
+
+class TestWithScikitLearn:
+    def test_grid_search_over_the_calibrator_of_a_fitted_model(self):
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data")
+        grid = {"calibrator__shrinkage": [0.01, 1.0], "calibrator__calibrator": [PlattScaling(), BetaCalibration()]}
+        search = GridSearchCV(wrapped, grid, scoring="neg_log_loss", cv=3, error_score="raise")
+        search.fit(X[CALIBRATE], y[CALIBRATE])
+        assert search.best_params_["calibrator__shrinkage"] in (0.01, 1.0)
+        assert log_loss(y[TEST], search.predict_proba(X[TEST])) < log_loss(y[TEST], MODEL.predict_proba(X[TEST]))
+
+    def test_grid_search_over_the_model(self):
+        search = GridSearchCV(
+            CalibratedClassifier(LogisticRegression(), cv=3), {"estimator__C": [0.1, 1]}, cv=2, error_score="raise"
+        )
+        assert search.fit(X, y).best_estimator_.estimator_.C in (0.1, 1)
+
+    def test_it_is_a_step_of_a_pipeline(self):
+        pipeline = make_pipeline(StandardScaler(), CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3))
+        assert pipeline.fit(X, y).score(X, y) > 0.6
+
+    def test_a_calibrator_that_chooses_its_parameters(self):
+        calibrator = ClusteredCalibrationCV(n_clusters=(2,), temperatures=(0.1,), n_repeats=1, random_state=0)
+        wrapped = CalibratedClassifier(MODEL, calibrator, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        assert wrapped.calibrator_.best_params_["n_clusters"] in (1, 2)
+
+    def test_frames_keep_their_names(self):
+        frame = pd.DataFrame(X, columns=list("abcdef"))
+        wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3).fit(
+            frame, pd.Series(y, index=frame.index + 5)
+        )
+        assert wrapped.feature_names_in_.tolist() == list("abcdef")
+        assert wrapped.n_features_in_ == 6
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Q = wrapped.predict_proba(frame)
+        arrays = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3).fit(X, y)
+        np.testing.assert_allclose(Q, arrays.predict_proba(X), atol=1e-12)
+
+    def test_the_calibrator_that_was_given_stays_unfitted(self):
+        calibrator = HistogramBinning()
+        CalibratedClassifier(MODEL, calibrator).fit(X[CALIBRATE], y[CALIBRATE])
+        assert not hasattr(calibrator, "classes_")
+
+    def test_routing_gives_the_model_what_it_requested(self):
+        weights = np.random.default_rng(0).uniform(0, 2, 900)
+        with config_context(enable_metadata_routing=True):
+            for requested in (True, False):
+                model = GaussianNB().set_fit_request(sample_weight=requested)
+                wrapped = CalibratedClassifier(model, cv=3).fit(X, y, sample_weight=weights)
+                alone = GaussianNB().fit(X, y, sample_weight=weights if requested else None)
+                np.testing.assert_allclose(wrapped.estimator_.theta_, alone.theta_)
+
+    def test_routing_carries_weights_and_representation_through_a_search(self):
+        seen = []
+
+        class Witness(PlattScaling):
+            def fit(self, P, y, Z=None, sample_weight=None):
+                seen.append((Z[:, 0], sample_weight))
+                return super().fit(P, y, Z, sample_weight)
+
+        with config_context(enable_metadata_routing=True):
+            wrapped = CalibratedClassifier(FrozenEstimator(MODEL), Witness())
+            wrapped.set_fit_request(sample_weight=True, Z=True).set_score_request(sample_weight=False)
+            search = GridSearchCV(wrapped, {"cv": ["prefit"]}, cv=KFold(2), error_score="raise")
+            search.fit(X, y, sample_weight=np.arange(900) + 1.0, Z=np.arange(900.0)[:, None])
+        assert [len(Z) for Z, _ in seen] == [450, 450, 900]
+        for Z, weights in seen:
+            np.testing.assert_array_equal(Z + 1, weights)
+
+    def test_tags_tell_what_the_model_takes(self):
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.utils import get_tags
+
+        tags = get_tags(CalibratedClassifier(HistGradientBoostingClassifier(), cv=3))
+        assert tags.input_tags.allow_nan
+        assert tags.estimator_type == "classifier"
+
+
+class TestClusterSummary:
+    """Two groups of known size, features, base rate and score."""
+
+    frame = pd.DataFrame(
+        {"age": np.r_[np.arange(101.0), np.full(49, 7.0)], "work": np.repeat(["farm", "mine"], [101, 49])}
+    )
+    group = np.repeat([0, 1], [101, 49])
+    labels = np.r_[np.arange(101) < 20, np.arange(49) < 40].astype(int)
+
+    class Half:
+        """A model that only predicts, and gives every row 0.5."""
+
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    @pytest.fixture
+    def summary(self):
+        calibrator = ClusteredCalibration(n_clusters=2, shrinkage=0, temperature=0, random_state=0)
+        wrapped = CalibratedClassifier(self.Half(), calibrator)
+        Z = np.eye(2)[self.group]
+        wrapped.fit(self.frame, self.labels, Z=Z)
+        return wrapped.cluster_summary(self.frame, self.labels, Z=Z).sort_values("size", ascending=False)
+
+    def test_sizes_rates_and_errors(self, summary):
+        assert summary["size"].tolist() == [101, 49]
+        np.testing.assert_allclose(summary["base_rate"], [20 / 101, 40 / 49])
+        np.testing.assert_allclose(summary["mean_score"], 0.5)
+        np.testing.assert_allclose(summary["mean_calibrated"], [20 / 101, 40 / 49], atol=1e-6)
+        np.testing.assert_allclose(summary["score_error"], 0.5 - summary["base_rate"])
+        np.testing.assert_allclose(summary["calibrated_error"], 0, atol=1e-6)
+
+    def test_typical_features(self, summary):
+        assert summary["age q25"].tolist() == [25, 7]
+        assert summary["age q75"].tolist() == [75, 7]
+        assert summary["work mode"].tolist() == ["farm", "mine"]
+
+    def test_columns_of_every_kind(self):
+        """Booleans, integers with gaps and categories: all of them of rows whose index is not 0, 1, 2."""
+        frame = pd.DataFrame({"truth": y == 1, "count": pd.array([None, *range(899)], dtype="Int64")})
+        frame["kind"] = pd.Categorical(np.where(y == 1, "a", None))
+        frame.index += 7
+        summary = CalibratedClassifier(self.Half(), CLUSTERED).fit(frame, y, Z=X).cluster_summary(frame, Z=X)
+        assert (summary["kind mode"] == "a").all()
+        assert summary["truth q75"].between(0, 1).all()
+        assert np.isfinite(summary["count q25"].astype(float)).all()
+
+    def test_labels_of_another_length_are_refused(self):
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        with pytest.raises(ValueError, match="y has 5 rows"):
+            wrapped.cluster_summary(X[TEST], y[:5])
+
+    def test_without_labels_there_is_no_base_rate(self):
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        summary = wrapped.cluster_summary(X[TEST])
+        assert "base_rate" not in summary
+        assert summary["size"].sum() == 300
+        assert {"x0 q25", "x5 q75"} <= set(summary.columns)
+
+    def test_a_cluster_without_rows_is_kept(self):
+        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        assert sorted(wrapped.cluster_summary(X[:1])["size"]) == [0, 1]
+
+    def test_of_more_classes_it_is_the_predicted_label(self):
+        three = np.where(X[:, 0] > 1, 2, y)
+        calibrator = ClusteredCalibration(VectorScaling(), n_clusters=2, random_state=0)
+        wrapped = CalibratedClassifier(GaussianNB(), calibrator, "data", cv=3).fit(X, three)
+        summary = wrapped.cluster_summary(X, three)
+        right = (wrapped.predict(X) == three).mean()
+        assert (summary["base_rate"] * summary["size"]).sum() / 900 == pytest.approx(right)
+
+    def test_a_global_calibrator_has_no_clusters(self):
+        with pytest.raises(ValueError, match=r"PlattScaling.*expected a clustered one"):
+            CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE]).cluster_summary(X)
