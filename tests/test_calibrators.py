@@ -268,6 +268,18 @@ def test_relabelling_the_classes_permutes_the_columns(calibrator):
     )
 
 
+def test_probcal_0_1_2_nearly_separated_classes_have_a_finite_optimum_and_it_is_found():
+    """One overlapping pair in a thousand keeps the slope finite, however steep; stopping early would flatten it."""
+    p = np.concatenate([np.linspace(0.01, 0.49, 500), np.linspace(0.51, 0.99, 500)])
+    y = np.repeat([0, 1], 500)
+    y[[499, 500]] = 1, 0
+    peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(logit(p)[:, None], y)
+    np.testing.assert_allclose(
+        PlattScaling().fit(p, y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], rtol=1e-5, atol=1e-9
+    )
+    assert peer.coef_[0, 0] > 20
+
+
 def test_calibration_in_the_sample_never_raises_the_nll():
     P, y, _ = make_data(2)
     before = clustcal.metrics.log_loss(y, P)

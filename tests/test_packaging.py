@@ -1,6 +1,7 @@
 """What a person gets from `pip install clustcal`: few dependencies, a fast import, and the shipped data."""
 
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -45,7 +46,7 @@ def bare_python(tmp_path_factory):
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT], check=True)
     (wheel,) = folder.glob("clustcal-*.whl")
     venv.create(folder / "bare", with_pip=False)
-    python = next((folder / "bare").glob("*/python*"))
+    python = folder / "bare" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     locked = ROOT / "requirements" / "lock.txt"
     subprocess.run([*pip, "--python", python, "install", "--constraint", locked, wheel], check=True)
     return str(python)
