@@ -1,0 +1,115 @@
+"""Hostile input to every public function and class that takes probabilities: one clear sentence, nothing fitted."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+import clustcal
+from clustcal import metrics
+from clustcal.experiments.methods import get_methods
+
+RNG = np.random.default_rng(0)
+N = 60
+P = RNG.uniform(0.05, 0.95, N)
+Y = np.arange(N) % 2
+Z = RNG.normal(size=(N, 3))
+WEIGHTS = np.ones(N)
+
+
+def changed(array, value):
+    array = np.array(array, dtype=float)
+    array.flat[3] = value
+    return array
+
+
+# What is wrong with which argument; "P" and "y" are called y_prob and y_true where metrics are concerned.
+HOSTILE = {
+    "NaN in P": ("P", changed(P, np.nan)),
+    "infinity in P": ("P", changed(P, np.inf)),
+    "P above 1": ("P", changed(P, 1.5)),
+    "P below 0": ("P", changed(P, -0.5)),
+    "rows that do not sum to 1": ("P", np.column_stack([P, P])),
+    "text as P": ("P", np.array(["high"] * N)),
+    "P of three dimensions": ("P", np.ones((N, 2, 2)) / 2),
+    "empty P": ("P", P[:0]),
+    "P too short": ("P", P[:-1]),
+    "empty y": ("y", Y[:0]),
+    "y too short": ("y", Y[:-1]),
+    "three labels for two columns": ("y", np.arange(N) % 3),
+    "NaN in y": ("y", changed(Y, np.nan)),
+    "None in y": ("y", np.array([None, *Y[1:]], dtype=object)),
+    "y of two columns": ("y", np.column_stack([Y, Y])),
+    "negative weight": ("sample_weight", changed(WEIGHTS, -1)),
+    "NaN as weight": ("sample_weight", changed(WEIGHTS, np.nan)),
+    "no weight at all": ("sample_weight", 0 * WEIGHTS),
+    "weights too short": ("sample_weight", WEIGHTS[:-1]),
+}
+hostile = pytest.mark.parametrize(("argument", "value"), HOSTILE.values(), ids=HOSTILE)
+
+NAMES = [name for name in clustcal.__all__ if hasattr(getattr(clustcal, name), "predict_proba")]
+NEEDS = {"BinwiseCalibration": {"calibrator": clustcal.PlattScaling()}}
+CALIBRATORS = {name: getattr(clustcal, name)(**NEEDS.get(name, {})) for name in NAMES if name != "CalibratedClassifier"}
+
+METRICS = {
+    name: getattr(metrics, name)
+    for name in (
+        *("log_loss", "brier", "accuracy", "roc_auc", "ece", "mce", "ada_ece", "classwise_ece", "debiased_ece"),
+        *("smooth_ece", "reliability_curve", "murphy_decomposition", "rejection_curve"),
+    )
+}
+
+
+def assert_one_clear_sentence(error):
+    text = str(error.value)
+    assert text[0].isalpha() or text[0] in "'\""
+    assert len(text) < 300
+    assert "\n" not in text
+
+
+@hostile
+@pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_fit_refuses_it_and_fits_nothing(calibrator, argument, value):
+    call = {"P": P, "y": Y, "Z": Z, argument: value}
+    unfitted = clone(calibrator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # nothing may be computed from it first
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            unfitted.fit(call.pop("P"), call.pop("y"), call.pop("Z"), **call)
+    assert_one_clear_sentence(error)
+    assert not [name for name in vars(unfitted) if name.endswith("_")]
+
+
+@pytest.mark.parametrize(
+    "value", [value for argument, value in HOSTILE.values() if argument == "P" and len(value)][:-1]
+)
+@pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_predict_proba_refuses_bad_probabilities(calibrator, value):
+    fitted = clone(calibrator).fit(P, Y, Z)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        fitted.predict_proba(value, Z)
+    assert_one_clear_sentence(error)
+
+
+@hostile
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_metrics_refuse_it(metric, argument, value):
+    call = {"P": P, "y": Y, argument: value}
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        metric(call.pop("y"), call.pop("P"), **call)
+    assert_one_clear_sentence(error)
+
+
+def test_every_method_of_the_paper_is_among_those_tested():
+    tested = {type(calibrator).__name__ for calibrator in CALIBRATORS.values()} | {"Uncalibrated"}
+    assert {type(method.calibrator).__name__ for method in get_methods()} <= tested
+
+
+def test_the_classifier_says_what_is_wrong_with_its_data():
+    model = DummyClassifier(strategy="prior").fit(Z, Y)
+    for X, y in [(Z, Y[:-1]), (Z[:0], Y[:0]), (Z, 0 * Y)]:
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            clustcal.CalibratedClassifier(model).fit(X, y)
+        assert_one_clear_sentence(error)
