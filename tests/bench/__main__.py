@@ -5,9 +5,11 @@ CPU time of one thread, median of several fits; the ratio is to the fastest othe
 """
 
 import argparse
+import io
 import platform
 import time
 import warnings
+from contextlib import redirect_stderr
 from importlib.metadata import version
 from pathlib import Path
 
@@ -51,9 +53,10 @@ def measure(sizes, repeats):
         P, y = make_scores(n, n_classes, np.random.default_rng(0))
         P_test, y_test = make_scores(10_000, n_classes, np.random.default_rng(0 if n_classes > 2 else 1))
         for contender in CONTENDERS:
-            if contender.multiclass != (n_classes > 2) or not contender.is_installed():
+            wanted = contender.multiclass == (n_classes > 2) and n <= contender.up_to
+            if not (wanted and contender.is_installed()):
                 continue
-            with warnings.catch_warnings(), threadpool_limits(1):
+            with warnings.catch_warnings(), threadpool_limits(1), redirect_stderr(io.StringIO()):
                 warnings.simplefilter("ignore")
                 seconds, predict = median_cpu_seconds(contender.fit, P, y, repeats if n < 10**6 else 3)
                 nll = log_loss(y_test, predict(P_test), labels=range(n_classes))

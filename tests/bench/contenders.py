@@ -23,6 +23,7 @@ class Contender:
     library: str
     fit: callable
     multiclass: bool = False
+    up_to: int = 10**9  # rows; what takes minutes beyond is left out
 
     def is_installed(self):
         return self.library == "clustcal" or find_spec(MODULES.get(self.library, self.library)) is not None
@@ -88,16 +89,50 @@ def netcal(path, **parameters):
     return fit
 
 
+def probmetrics(name):
+    """A contender from probmetrics, by the name of its calibrator."""
+
+    def fit(P, y):
+        calibrators = import_module("probmetrics.calibrators")
+        settings = {f"{name}_print_init_info": False} if name in ("svs", "sms") else {}
+        return calibrators.get_calibrator(name, **settings).fit(P, y).predict_proba
+
+    return fit
+
+
+def probcal(name):
+    """A contender from probcal, by the name of its class."""
+
+    def fit(P, y):
+        model = getattr(import_module("probcal"), name)().fit(P[:, 1], y)
+        return lambda P: two_columns(np.asarray(model.predict_proba(P[:, 1])).reshape(len(P), -1)[:, -1])
+
+    return fit
+
+
+BBQ = {"score_function": "BIC", "equal_intervals": True, "detection": False, "independent_probabilities": False}
 CONTENDERS = [
     Contender("Platt", "clustcal", ours(clustcal.PlattScaling())),
     Contender("Platt", "scikit-learn", logistic_regression_on_logit),
+    Contender("Platt", "probcal", probcal("PlattCalibrator")),
     Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling())),
     Contender("temperature", "netcal", netcal("scaling.TemperatureScaling")),
+    Contender("temperature", "probmetrics", probmetrics("temp-scaling")),
     Contender("Beta", "clustcal", ours(clustcal.BetaCalibration())),
     Contender("Beta", "betacal", beta_of_betacal),
+    Contender("Beta", "probcal", probcal("BetaCalibrator")),
+    Contender("histogram", "clustcal", ours(clustcal.HistogramBinning(n_bins=15))),
+    Contender("histogram", "netcal", netcal("binning.HistogramBinning", bins=15)),
+    Contender("BBQ (BIC)", "clustcal", ours(clustcal.BayesianBinning()), up_to=100_000),
+    Contender("BBQ (BIC)", "netcal", netcal("binning.BBQ", **BBQ), up_to=100_000),
+    Contender("isotonic", "clustcal", ours(clustcal.IsotonicCalibration())),
+    Contender("isotonic", "scikit-learn", isotonic_of_scikit_learn),
     Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling()), multiclass=True),
     Contender("temperature", "scikit-learn", temperature_of_scikit_learn, multiclass=True),
     Contender("temperature", "netcal", netcal("scaling.TemperatureScaling"), multiclass=True),
     Contender("vector", "clustcal", ours(clustcal.VectorScaling()), multiclass=True),
-    Contender("Dirichlet", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
+    Contender("vector", "probmetrics", probmetrics("svs"), multiclass=True),
+    Contender("Dirichlet", "clustcal", ours(clustcal.DirichletCalibration(odir=(1.0, 0.1))), multiclass=True),
+    Contender("Dirichlet", "probmetrics", probmetrics("sms"), multiclass=True),
+    Contender("Dirichlet (l2)", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
 ]
