@@ -5,9 +5,7 @@ bytes.
 """
 
 import argparse
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +17,12 @@ from clustcal.clustered import SoftKMeans
 from clustcal.datasets import load
 from clustcal.datasets.scores import FOLDER, score_file, write_scores
 from clustcal.experiments import protocol
+from clustcal.experiments.provenance import library_versions
 
 N_ESTIMATORS = 300
 MAX_DEPTH = 8
 STEP = 1 / 256  # to which SHAP values and features are rounded
 MIN_CLUSTER = 20  # figures of smaller clusters are withheld
-LIBRARIES = ("numpy", "scikit-learn", "scipy", "woodelf-explainer", "xgboost")
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def _metadata(data, seed, recipe, names, clusters):
             "n_components": protocol.N_COMPONENTS,
             "n_clusters": protocol.N_CLUSTERS,
             "steps": {"coverage": recipe.coverage_step, "shap": STEP, "data": STEP},
-            "versions": {"clustcal": clustcal.__version__} | _versions(),
+            "versions": {"clustcal": clustcal.__version__} | library_versions(),
             "command": f"python -m clustcal.experiments.scores {data.name}",
         },
     }
@@ -206,16 +204,6 @@ def _what_representations_are(recipe):
         "No row of the data is in here: Z['shap'] are SHAP values in log-odds turned to other axes, and Z['data'] "
         "keeps only the cosines with the four centroids of K-means on the prepared features, beside random numbers."
     )
-
-
-def _versions():
-    """Return the installed versions; XGBoost may be there under the name of its build without GPU libraries."""
-    installed = {}
-    for library in LIBRARIES:
-        for name in (library, f"{library}-cpu"):
-            with suppress(PackageNotFoundError):
-                installed[library] = version(name)
-    return installed
 
 
 if __name__ == "__main__":

@@ -1,0 +1,169 @@
+"""The command ``clustcal``: get the raw data, run the studies of the paper, judge its numbers.
+
+Builds on `datasets` and `experiments`, which are imported by the command that needs them.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from clustcal.datasets import fetch, list_datasets
+from clustcal.experiments.protocol import MAX_DEPTHS, N_ESTIMATORS, SEEDS
+
+INTERRUPTED = 130  # what a shell reports after Ctrl-C
+
+
+def main(arguments=None):
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        By default those of the process.
+
+    Returns
+    -------
+    status : int
+        0 if all went well; 1 if a check failed or the input was wrong; 130 after Ctrl-C.
+    """
+    options = make_parser().parse_args(arguments)
+    try:
+        return options.command(options)
+    except (FileNotFoundError, ImportError, PermissionError, ValueError) as error:
+        print(f"clustcal: {error}", file=sys.stderr)
+        return 1
+
+
+def make_parser():
+    """Return the parser of the command line; each command is the attribute ``command`` of what it parses."""
+    parser = argparse.ArgumentParser(prog="clustcal", description="Probability calibration: data, studies, ledger.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_data(commands)
+    _add_reproduce(commands)
+    _add_claims(commands)
+    return parser
+
+
+def list_or_fetch(options):
+    """``clustcal data``: without names list the data sets, else fetch the raw files of those named."""
+    if not options.names:
+        table = list_datasets()[["title", "rows", "features", "available", "licence"]]
+        print(table.assign(licence=table["licence"].str.slice(0, 40)).to_string(na_rep="-"))
+    for name in options.names:
+        for path in fetch(name).values():
+            print(path)
+    return 0
+
+
+def reproduce_tabular(options):
+    """``clustcal reproduce tabular``: compute what the results lack of the tabular study."""
+    from clustcal.experiments import runner
+    from clustcal.experiments.grid import select_entries
+    from clustcal.experiments.store import Store
+
+    entries = select_entries(options.methods)
+    names = _check_names(options.datasets) if options.datasets else _available_datasets()
+    store = Store(options.results / "tabular")
+    if options.fresh:
+        for name in names:
+            store.set_aside(name)
+    try:
+        outcome = runner.run(
+            names,
+            entries,
+            store,
+            n_estimators=options.n_estimators,
+            max_depths=options.depths,
+            seeds=options.seeds,
+            jobs=options.jobs,
+            dask=options.dask,
+            progress=not options.quiet,
+        )
+    except KeyboardInterrupt:
+        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
+        return INTERRUPTED
+    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    if outcome.taken:
+        print(f"{outcome.taken} units are being computed by another process.")
+    return 0
+
+
+def judge_claims(options):
+    """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
+    from clustcal.experiments import ledger
+
+    path = options.results / "claims.csv"
+    fresh = ledger.make_ledger(ledger.read_results(options.results))
+    if not options.check:
+        ledger.write_ledger(fresh, path)
+    print(ledger.summarise(fresh).to_string())
+    if not options.check:
+        print(f"\n{path}")
+        return 0
+    wrong = ledger.compare_ledgers(ledger.read_ledger(path), fresh)
+    for sentence in wrong:
+        print(sentence, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _add_data(commands):
+    data = commands.add_parser("data", help="list the data sets, or fetch raw files")
+    data.add_argument("names", nargs="*", metavar="NAME", help="data sets to fetch; none lists what there is")
+    data.set_defaults(command=list_or_fetch)
+
+
+def _add_reproduce(commands):
+    studies = commands.add_parser("reproduce", help="run a study of the paper").add_subparsers(
+        required=True, metavar="STUDY"
+    )
+    tabular = studies.add_parser("tabular", help="XGBoost on tabular data, 21 methods and ours")
+    tabular.add_argument(
+        "--datasets", nargs="+", metavar="NAME", help="default: the open ones, and the gated ones whose files are there"
+    )
+    tabular.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED")
+    tabular.add_argument("--n-estimators", nargs="+", type=int, default=list(N_ESTIMATORS), metavar="N")
+    tabular.add_argument("--depths", nargs="+", type=int, default=list(MAX_DEPTHS), metavar="D")
+    tabular.add_argument(
+        "--methods",
+        nargs="+",
+        default=["paper", "cv"],
+        metavar="METHOD",
+        help="paper (21), cv (our own), variants (ablations), or names such as Platt or Platt/SHAP; default: paper cv",
+    )
+    tabular.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), metavar="N", help="units at a time; default: cores"
+    )
+    tabular.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
+    again = tabular.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="compute what is not there yet (the default)")
+    again.add_argument("--fresh", action="store_true", help="move the results of these data sets aside and start anew")
+    _add_results(tabular)
+    tabular.add_argument("--quiet", action="store_true", help="no progress bar")
+    tabular.set_defaults(command=reproduce_tabular)
+
+
+def _add_claims(commands):
+    claims = commands.add_parser("claims", help="judge every number of the paper by the results")
+    claims.add_argument("--check", action="store_true", help="write nothing; fail if a stored verdict does not follow")
+    _add_results(claims)
+    claims.set_defaults(command=judge_claims)
+
+
+def _add_results(parser):
+    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+
+
+def _check_names(names):
+    known = list_datasets().index
+    for name in names:
+        if name not in known:
+            raise ValueError(f"datasets has {name!r}; expected some of {', '.join(known)}.")
+    return names
+
+
+def _available_datasets():
+    from clustcal.experiments.grid import GATED, OPEN_DATASETS
+
+    available = list_datasets()["available"]
+    return [*OPEN_DATASETS, *(name for name in GATED if available[name])]

@@ -1,0 +1,104 @@
+"""Figures of the running text, from rows that hold the paper's own tables: they must give what the paper says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clustcal.experiments import figures, tables
+from clustcal.experiments.grid import PAPER_DATASETS
+from clustcal.experiments.paper import load_claims
+from tests.experiments.rows import make_paper_rows, make_small_rows, make_variants
+
+PRINTED = load_claims().set_index("id")
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return make_paper_rows(["adult", "wids"])
+
+
+@pytest.fixture(scope="module")
+def rows(stored):
+    return tables.as_paper_rows(stored)
+
+
+def assert_as_printed(found, names):
+    """Within one unit of the last printed digit: the text was made from unrounded numbers."""
+    for name in names:
+        claim = PRINTED.loc[f"figures/{name}"]
+        assert found[name] == pytest.approx(claim["value"], abs=2 * claim["half_digit"]), name
+
+
+def test_overall_figures_follow_from_the_main_table(rows):
+    found = figures.overall_figures(rows)
+    names = ["base/NLL", "global/NLL", "global/NLL-reduction", "global/AUC", "clustered/NLL-low", "clustered/NLL-high"]
+    assert_as_printed(found, [*names, "clustered/gain-low", "clustered/gain-high"])
+    assert_as_printed(found, ["clustered-TS/gain-low", "clustered-TS/gain-high"])
+
+
+def test_consistency_figures_follow_from_the_main_table(rows):
+    found = figures.consistency_figures(rows)
+    assert found["consistency/NLL-top-6"] == 6
+    assert found["consistency/NLL-top-8-least"] == 6
+    # Platt and Beta with each representation, beside Platt, Beta, histogram binning and isotonic regression.
+    assert found["consistency/ECE-top-10"] == 6
+    assert found["consistency/AUC-wins"] == 100
+
+
+def test_capacity_figures_by_hand():
+    """Gains in log-loss 0.010 and 0.025, in AUC 0.010 and 0.025, at 600 and 2,400 trees times depth."""
+    found = figures.capacity_figures(tables.as_paper_rows(make_small_rows()))
+    assert found["slope/NLL-median"] == pytest.approx(0.0175)
+    assert found["slope/NLL-wins"] == 100
+    assert found["capacity/NLL-gain-low"] == pytest.approx(100 / 30)
+    assert found["capacity/NLL-gain-high"] == pytest.approx(2.5 / 0.4)
+    assert found["capacity/AUC-wins"] == 2
+    assert found["capacity/AUC-gain/100/low"] == pytest.approx(1 / 0.7)
+    assert found["slope/AUC-R2"] == pytest.approx(1)  # a line through two points
+
+
+def test_significance_figures_are_those_of_the_tables():
+    rows = tables.as_paper_rows(make_small_rows())
+    found = figures.significance_figures(rows)
+    assert (found["pairs"], found["wins/NLL"], found["wins/ECE"]) == (4, 4, 1)
+    assert found["wilcoxon/NLL"] == 2 / 2**4
+    assert found["improvement/NLL/mean"] - found["improvement/NLL/low"] == pytest.approx(
+        tables.improvement(rows).loc["All", ("NLL", "ci")]
+    )
+
+
+def test_variation_figures_take_two_data_sets(stored, rows):
+    """Without shrinkage log-loss is 1 % higher, with K = 7 it is 2 % lower; a third data set does not count."""
+    worse, better = make_variants(stored, "shrinkage=0.0", 0.01), make_variants(stored, "n_clusters=7", -0.02)
+    third = worse.assign(dataset="stroke", nll=9.0)
+    variants = tables.as_paper_rows(pd.concat([worse, better, third]), group="variants")
+    found = figures.variation_figures(rows, variants)
+    assert found["no-shrinkage/NLL"] == pytest.approx(1)
+    assert found["no-shrinkage/NLL-improve"] == 0
+    assert found["K7/NLL"] == pytest.approx(-2)
+    assert found["K7/NLL-improve"] == 100
+    assert found["K7/AUC"] == 0
+
+
+def test_overhead_figures_by_hand(stored):
+    """Everything takes 0.01 s, but clustered Beta 0.02, and Platt with coverage 0.3."""
+    is_beta = (stored["calibrator"] == "Beta") & (stored["representation"] != "Baseline")
+    is_outlier = (stored["calibrator"] == "Platt") & (stored["representation"] == "Coverage")
+    changed = stored.assign(fit_seconds=np.select([is_beta, is_outlier], [0.02, 0.3], 0.01))
+    found = figures.overhead_figures(tables.as_paper_rows(changed))
+    assert found["global/low"] == found["global/high"] == pytest.approx(0.01)
+    assert (found["clustered/low"], found["clustered/high"]) == pytest.approx((0.01, 0.02))
+    assert (found["percent/low"], found["percent/high"]) == pytest.approx((0, 100), abs=1e-9)
+    assert found["Platt-coverage/ratio"] == pytest.approx(30)
+    assert found["extraction/SHAP"] == pytest.approx(0.5)
+
+
+def test_every_figure_has_a_name_that_the_paper_prints(stored, rows):
+    variants = tables.as_paper_rows(make_variants(stored, "n_clusters=7", 0), group="variants")
+    found = figures.text_figures(rows, variants)
+    printed = {name.removeprefix("figures/") for name in PRINTED.index if name.startswith("figures/")}
+    assert printed <= set(found.index)
+
+
+def test_papers_data_sets_of_the_ablation_are_known():
+    assert set(figures.VARIED) <= set(PAPER_DATASETS)

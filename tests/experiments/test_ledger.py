@@ -1,0 +1,195 @@
+"""The ledger: verdicts follow from results by the stated rule, and from nothing else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clustcal.experiments import ledger
+from clustcal.experiments.grid import PAPER_DATASETS, STAND_INS
+from clustcal.experiments.ledger import Computed, judge
+from clustcal.experiments.paper import load_claims
+from clustcal.experiments.store import Store
+from tests.experiments.rows import make_paper_rows, make_variants
+
+EVERY = [*PAPER_DATASETS.values(), *STAND_INS.values()]
+OPEN = [name for name in EVERY if name not in ("mimic-los", "wids")]
+CELL = "performance/Platt/SHAP/NLL"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Results in which every method has the value of the paper's main table, on every data set."""
+    return make_paper_rows(EVERY)
+
+
+@pytest.fixture(scope="module")
+def full(rows):
+    return ledger.make_ledger(rows).set_index("id")
+
+
+@pytest.fixture(scope="module")
+def open_only(rows):
+    return ledger.make_ledger(rows[rows["dataset"].isin(OPEN)]).set_index("id")
+
+
+def claim(rule="half digit or 2 SD", value=0.30, half_digit=0.005):
+    (row,) = pd.DataFrame([{"rule": rule, "value": value, "half_digit": half_digit}]).itertuples()
+    return row
+
+
+class TestRules:
+    @pytest.mark.parametrize(("ours", "verdict"), [(0.3049, "match"), (0.305, "match"), (0.2951, "match")])
+    def test_match_is_half_a_printed_digit(self, ours, verdict):
+        assert judge(0.30, ours, tolerance=0.1, half_digit=0.005) == verdict
+
+    def test_within_tolerance_is_farther_than_half_a_digit(self):
+        assert judge(0.30, 0.3051, tolerance=0.006, half_digit=0.005) == "within tolerance"
+        assert judge(0.30, 0.3061, tolerance=0.006, half_digit=0.005) == "differs"
+
+    @pytest.mark.parametrize(
+        ("better", "ours", "verdict"),
+        [
+            ("lower", 0.2, "better"),
+            ("lower", 0.4, "differs"),
+            ("higher", 0.4, "better"),
+            ("higher", 0.2, "differs"),
+            ("", 0.2, "differs"),
+            ("", 0.4, "differs"),
+        ],
+    )
+    def test_better_needs_a_direction(self, better, ours, verdict):
+        assert judge(0.30, ours, tolerance=0.01, half_digit=0.005, better=better) == verdict
+
+    def test_tolerance_is_the_larger_of_half_a_digit_and_two_sd(self):
+        assert ledger.find_tolerance(claim(), Computed(0.3, 0.01)) == 0.02
+        assert ledger.find_tolerance(claim(), Computed(0.3, 0.001)) == 0.005
+        assert ledger.find_tolerance(claim(), Computed(0.3)) == 0.005
+
+    def test_counts_have_no_tolerance_beyond_their_digit(self):
+        assert ledger.find_tolerance(claim("half digit", 36.0, 0.5), Computed(30.0, 5.0)) == 0.5
+
+    @pytest.mark.parametrize(("ours", "verdict"), [(0.19, "within tolerance"), (0.051, "within tolerance")])
+    def test_seconds_may_be_off_by_a_factor_of_two(self, ours, verdict):
+        tolerance = ledger.find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
+        assert judge(0.1, ours, tolerance, 0.0005, "lower") == verdict
+
+    @pytest.mark.parametrize(("ours", "verdict"), [(0.21, "differs"), (0.049, "better")])
+    def test_seconds_farther_off_differ_or_are_better(self, ours, verdict):
+        tolerance = ledger.find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
+        assert judge(0.1, ours, tolerance, 0.0005, "lower") == verdict
+
+    def test_without_a_value_there_is_no_tolerance(self):
+        assert np.isnan(ledger.find_tolerance(claim(), None))
+
+
+class TestLedger:
+    def test_one_line_for_every_claim(self, full):
+        assert list(full.index) == load_claims()["id"].tolist()
+        assert set(full["verdict"]) <= set(ledger.VERDICTS)
+
+    def test_the_papers_own_values_match(self, full):
+        cells = full[full.index.str.startswith("performance/")]
+        assert set(cells["verdict"]) == {"match"}
+        np.testing.assert_allclose(cells["ours"], cells["value"])
+        assert (cells["sd"] < 1e-12).all()
+
+    def test_a_value_that_is_lower_is_better_and_one_that_is_higher_differs(self, rows):
+        is_cell = (rows["calibrator"] == "Platt") & (rows["representation"] == "SHAP")
+        for factor, verdict in ((0.9, "better"), (1.1, "differs")):
+            changed = ledger.make_ledger(rows.assign(nll=np.where(is_cell, factor, 1) * rows["nll"])).set_index("id")
+            assert changed.loc[CELL, "verdict"] == verdict
+            assert changed.loc["performance/Platt/Data/NLL", "verdict"] == "match"
+
+    def test_spread_over_seeds_widens_the_tolerance(self, rows):
+        """Log-losses of the seeds 0 to 4 lie -0.02, -0.01, 0, 0.01 and 0.02 off, and all 0.02 too high."""
+        shifted = ledger.make_ledger(rows.assign(nll=rows["nll"] + 0.01 * rows["seed"])).set_index("id")
+        assert shifted.loc[CELL, "ours"] == pytest.approx(0.2983 + 0.02)
+        assert shifted.loc[CELL, "sd"] == pytest.approx(0.01 * np.sqrt(2.5))
+        assert shifted.loc[CELL, "tolerance"] == pytest.approx(0.02 * np.sqrt(2.5))
+        assert shifted.loc[CELL, "verdict"] == "within tolerance"
+
+    def test_without_gated_data_the_means_over_six_are_blocked(self, open_only):
+        assert open_only.loc[CELL, "verdict"] == "blocked"
+        assert open_only.loc[CELL, "reason"] == "needs LOS and WiDS, under a data use agreement"
+        assert np.isnan(open_only.loc[CELL, "ours"])
+        assert open_only.loc["improvement/LOS/NLL/mean", "verdict"] == "blocked"
+
+    def test_open_data_stand_beside_what_is_blocked(self, open_only):
+        assert open_only.loc[CELL, "open"] == pytest.approx(0.2983)
+
+    def test_numbers_on_open_data_need_no_others(self, open_only):
+        assert open_only.loc["improvement/Adult/NLL/mean", "ours"] == pytest.approx(100 * (1 - 0.2983 / 0.2997))
+        assert np.isnan(open_only.loc["improvement/Adult/NLL/mean", "open"])
+
+    @pytest.mark.parametrize(
+        "lost",
+        [
+            {"seed": 4},
+            {"n_estimators": 300, "max_depth": 8},
+            {"calibrator": "LoRe"},
+        ],
+        ids=str,
+    )
+    def test_a_data_set_with_a_hole_is_not_judged(self, rows, lost):
+        is_lost = (rows[list(lost)] == list(lost.values())).all(axis=1) & (rows["dataset"] == "stroke")
+        holed = ledger.make_ledger(rows[~is_lost]).set_index("id")
+        assert holed.loc[CELL, "verdict"] == "not attempted"
+        assert holed.loc[CELL, "reason"] == "no results yet for Stroke"
+        assert np.isnan(holed.loc["improvement/Stroke/NLL/mean", "ours"])
+        assert not np.isnan(holed.loc["improvement/Adult/NLL/mean", "ours"])
+
+    def test_other_seeds_do_not_count(self, rows, full):
+        more = ledger.make_ledger(pd.concat([rows, rows.assign(seed=rows["seed"] + 5, nll=9.0)])).set_index("id")
+        assert more.loc[CELL, "ours"] == full.loc[CELL, "ours"]
+
+    def test_ablations_need_their_variants(self, rows, full):
+        assert full.loc["figures/K7/NLL", "verdict"] == "not attempted"
+        assert full.loc["figures/K7/NLL", "reason"] == "the results lack the rows for it"
+        clustered = make_variants(rows[rows["dataset"].isin(["adult", "wids"])], "n_clusters=7", -0.001)
+        every = [make_variants(clustered, f"{name}", -0.001) for name in variant_settings()]
+        found = ledger.make_ledger(pd.concat([rows, *every])).set_index("id")
+        assert found.loc["figures/K7/NLL", "ours"] == pytest.approx(100 * (0.999**2 - 1))
+
+    def test_without_results_only_what_needs_none_is_judged(self):
+        empty = ledger.make_ledger(Store("nowhere").read()).set_index("id")
+        assert empty.loc["toy/after/NLL", "verdict"] == "match"
+        assert empty.loc["protocol/points", ["ours", "verdict"]].tolist() == [3780, "differs"]
+        assert empty.loc["datasets/Adult/samples", "verdict"] == "match"
+        assert empty.loc["improvement/Adult/NLL/mean", "verdict"] == "not attempted"
+        assert empty.loc["images/CIFAR-100/TS/NLL", "verdict"] == "not attempted"
+        assert (empty.loc[empty["verdict"].isin(["not attempted", "blocked"]), "reason"] != "").all()
+
+
+class TestFile:
+    def test_what_is_written_comes_back(self, full, tmp_path):
+        ledger.write_ledger(full.reset_index(), tmp_path / "claims.csv")
+        again = ledger.read_ledger(tmp_path / "claims.csv").set_index("id")
+        assert again["verdict"].equals(full["verdict"])
+        np.testing.assert_allclose(again["ours"], full["ours"], rtol=1e-5)
+        assert ledger.compare_ledgers(again.reset_index(), full.reset_index()) == []
+
+    def test_a_changed_verdict_is_found(self, full):
+        stored = full.reset_index()
+        stored.loc[stored["id"] == CELL, "verdict"] = "differs"
+        assert ledger.compare_ledgers(stored, full.reset_index()) == [
+            f"{CELL}: the ledger says 'differs', the results say 'match'."
+        ]
+
+    def test_a_missing_line_is_found(self, full):
+        stored = full.drop(CELL).reset_index()
+        assert ledger.compare_ledgers(stored, full.reset_index()) == [
+            f"{CELL}: the ledger says 'nothing', the results say 'match'."
+        ]
+
+    def test_summary_counts_every_claim_once(self, full):
+        counts = ledger.summarise(full.reset_index())
+        assert counts.loc["performance", "match"] == 105
+        assert counts.loc["total"].sum() == len(full)
+        assert list(counts.columns) == list(ledger.VERDICTS)
+
+
+def variant_settings():
+    """The settings of all variants: a data set is complete only with every one of them."""
+    from clustcal.experiments.grid import get_entries
+
+    return sorted({entry.settings for entry in get_entries("variants")})

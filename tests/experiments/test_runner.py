@@ -1,0 +1,264 @@
+"""The runner: right numbers from one training, the same on every road, and no harm from any end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from clustcal import metrics
+from clustcal.experiments import protocol, runner
+from clustcal.experiments.grid import select_entries
+from clustcal.experiments.store import COLUMNS, KEY, METRICS, Store
+from tests.experiments.made_up import make_data
+
+xgboost = pytest.importorskip("xgboost")
+
+COMMAND = [sys.executable, str(Path(__file__).with_name("made_up.py")), "reproduce", "tabular"]
+UNIT = runner.Unit("stroke", 3, 0)
+CAPACITIES = (4, 7, 12)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return select_entries(["paper"])
+
+
+@pytest.fixture(scope="module")
+def rows(data, entries):
+    return pd.DataFrame(runner.run_unit(data, UNIT, dict.fromkeys(CAPACITIES, entries)))
+
+
+def numbers(rows):
+    """Rows in a fixed order, without what depends on the clock."""
+    kept = rows.drop(columns=[column for column in rows if column.endswith("seconds")])
+    return kept.sort_values(list(KEY)).reset_index(drop=True)
+
+
+def run(store, entries, **options):
+    options = {"n_estimators": (3, 5), "max_depths": (2, 3), "seeds": (0, 1), "progress": False} | options
+    return runner.run(["stroke"], entries, store, load=make_data, **options)
+
+
+@pytest.fixture(scope="module")
+def few():
+    return select_entries(["Platt", "Isotonic"])
+
+
+@pytest.fixture(scope="module")
+def expected(few, tmp_path_factory):
+    """The rows of `few` on the small grid of `run`, made in this process."""
+    store = Store(tmp_path_factory.mktemp("expected"))
+    assert run(store, few) == (4, 0, 0)
+    return numbers(store.read())
+
+
+class TestUnit:
+    def test_one_row_for_every_capacity_and_method(self, rows, entries):
+        assert len(rows) == 3 * 21
+        assert set(rows["n_estimators"]) == set(CAPACITIES)
+        assert not rows.duplicated(list(KEY)).any()
+        assert set(rows.columns) <= set(COLUMNS)
+
+    @pytest.mark.parametrize("n", CAPACITIES)
+    def test_first_trees_are_a_classifier_trained_on_its_own(self, data, entries, rows, n):
+        """The shared training changes nothing, for any method: probabilities, leaves and SHAP values are the same."""
+        alone = pd.DataFrame(runner.run_unit(data, UNIT, {n: entries}))
+        shared = rows[rows["n_estimators"] == n]
+        # SHAP values are summed in single precision in another order; K-means may pass that on.
+        tolerance = np.where(shared["representation"] == "SHAP", 1e-5, 1e-12)[:, None]
+        distance = np.abs(shared[list(METRICS)].to_numpy() - alone[list(METRICS)].to_numpy())
+        assert (distance <= tolerance).all()
+
+    def test_base_is_the_classifier_of_the_protocol(self, data, rows):
+        parts = protocol.split(data.y, 0)
+        model = protocol.train_model(data, parts.train, n_estimators=7, max_depth=3, seed=0)
+        P, y = model.predict_proba(data.X.iloc[parts.test])[:, 1], data.y[parts.test]
+        base = rows[(rows["calibrator"] == "base") & (rows["n_estimators"] == 7)].iloc[0]
+        assert base["nll"] == pytest.approx(metrics.log_loss(y, P), abs=1e-12)
+        assert base["auc"] == metrics.roc_auc(y, P)
+        assert base["ada_ece"] == pytest.approx(metrics.ada_ece(y, P), abs=1e-12)
+        assert base["mlce"] == pytest.approx(
+            metrics.mlce(y, P, model[:-1].transform(data.X.iloc[parts.test])), abs=1e-12
+        )
+
+    def test_clustered_method_is_the_one_of_the_registry(self, data, rows, entries):
+        parts = protocol.split(data.y, 0)
+        X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
+        model = protocol.train_model(data, parts.train, n_estimators=4, max_depth=3, seed=0)
+        coverage = protocol.make_representation("coverage", model, seed=0)
+        Z_cal, Z_test = coverage.fit_transform(X_cal), coverage.transform(X_test)
+        method = next(entry.method for entry in entries if entry.key == ("Beta", "Coverage", ""))
+        calibrator = method.make(0).fit(model.predict_proba(X_cal)[:, 1], data.y[parts.calibration], Z_cal)
+        Q = calibrator.predict_proba(model.predict_proba(X_test)[:, 1], Z_test)
+        found = rows[(rows[["calibrator", "representation"]] == ["Beta", "Coverage"]).all(axis=1)]
+        nll = found[found["n_estimators"] == 4]["nll"].item()
+        assert nll == pytest.approx(metrics.log_loss(data.y[parts.test], Q), abs=1e-12)
+
+    def test_shap_values_of_a_capacity_are_sums_over_ranges_of_trees(self, data, entries):
+        parts = protocol.split(data.y, 0)
+        X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
+        model = protocol.train_model(data, parts.train, n_estimators=12, max_depth=3, seed=0)
+        Z, seconds = runner.represent(model, X_cal, X_test, 0, dict.fromkeys(CAPACITIES, entries))
+        for n in CAPACITIES:
+            direct = protocol.make_representation("shap", model, iteration_range=(0, n)).fit(X_cal)
+            assert_allclose(Z[n, "shap"][1], direct.transform(X_test), atol=1e-6)
+        assert seconds[4, "shap"] < seconds[7, "shap"] < seconds[12, "shap"]
+
+    def test_only_the_representations_that_are_needed_are_made(self, data):
+        parts = protocol.split(data.y, 0)
+        model = protocol.train_model(data, parts.train, n_estimators=4, max_depth=2, seed=0)
+        wanted = {4: select_entries(["Platt/Data", "Isotonic"])}
+        Z, _ = runner.represent(model, data.X[:50], data.X[50:], 0, wanted)
+        assert list(Z) == [(4, "data")]
+
+    def test_sizes_are_those_of_the_split(self, rows):
+        assert rows[["n_train", "n_calibration", "n_test"]].drop_duplicates().to_numpy().tolist() == [[120, 40, 40]]
+
+    def test_seconds_are_there_for_what_took_time(self, rows):
+        clustered = rows["representation"] != "Baseline"
+        assert (rows["fit_seconds"] > 0).all()
+        assert (rows["clustering_seconds"].notna() == clustered).all()
+        assert (rows["extraction_seconds"].notna() == (clustered | (rows["calibrator"] == "LoRe"))).all()
+
+    def test_log_loss_on_the_calibration_part_is_there_for_the_methods_that_are_compared(self, rows):
+        compared = rows["calibrator"].isin(["Platt", "Beta", "TS"])
+        assert (rows["nll_calibration"].notna() == compared).all()
+
+    def test_same_seed_gives_the_same_numbers(self, data, entries, rows):
+        again = pd.DataFrame(runner.run_unit(data, UNIT, dict.fromkeys(CAPACITIES, entries)))
+        assert_allclose(again[list(METRICS)], rows[list(METRICS)], atol=1e-9)
+
+    def test_other_seed_gives_other_numbers(self, data, entries, rows):
+        other = pd.DataFrame(runner.run_unit(data, UNIT._replace(seed=1), {4: entries}))
+        assert not np.isclose(other["nll"], rows[rows["n_estimators"] == 4]["nll"]).any()
+
+
+class TestRun:
+    def test_grid_is_complete(self, expected, few):
+        assert len(expected) == 2 * 2 * 2 * len(few)
+
+    def test_a_second_run_has_nothing_to_do(self, few, tmp_path):
+        store = Store(tmp_path)
+        run(store, few, seeds=(0,))
+        before = store.path("stroke").read_bytes()
+        assert run(store, few, seeds=(0,)) == (0, 2, 0)
+        assert store.path("stroke").read_bytes() == before
+
+    def test_what_is_missing_is_added_in_any_order(self, few, expected, tmp_path):
+        store = Store(tmp_path)
+        run(store, few[:2], max_depths=(3,))
+        run(store, few, seeds=(1,), n_estimators=(5,))
+        run(store, few)
+        pd.testing.assert_frame_equal(numbers(store.read()), expected, rtol=0, atol=1e-9)
+
+    def test_processes_give_the_same_rows(self, few, expected, tmp_path):
+        store = Store(tmp_path)
+        assert run(store, few, jobs=2) == (4, 0, 0)
+        pd.testing.assert_frame_equal(numbers(store.read()), expected, rtol=0, atol=1e-9)
+
+    @pytest.mark.slow
+    def test_workers_of_a_dask_cluster_give_the_same_rows(self, few, expected, tmp_path):
+        distributed = pytest.importorskip("dask.distributed")
+        store = Store(tmp_path)
+        local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+        with distributed.LocalCluster(**local) as cluster:
+            assert run(store, few, dask=cluster.scheduler_address) == (4, 0, 0)
+        pd.testing.assert_frame_equal(numbers(store.read()), expected, rtol=0, atol=1e-9)
+
+    def test_units_of_another_process_are_left_to_it(self, few, tmp_path):
+        store = Store(tmp_path)
+        claim = store.claim("stroke-2-0")
+        assert run(store, few) == (3, 0, 1)
+        claim.release()
+        assert run(store, few) == (1, 3, 0)
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_rows_of_finished_units_survive_an_error(self, few, tmp_path, jobs):
+        store = Store(tmp_path)
+
+        def load(name):
+            if name == "adult":
+                raise FileNotFoundError("no such data")
+            return make_data(name)
+
+        options = {"n_estimators": (3,), "max_depths": (2,), "seeds": (0, 1, 2), "progress": False}
+        with pytest.raises(FileNotFoundError, match="no such data"):
+            runner.run(["stroke", "adult"], few, store, load=load, jobs=jobs, **options)
+        assert len(store.read("stroke")) == 3 * len(few)
+        assert store.claim("adult-2-0") is not None
+
+    def test_bar_shows_units_and_time(self, few, tmp_path, capsys):
+        run(Store(tmp_path), few, progress=True)
+        shown = capsys.readouterr().err
+        assert "4 of 4 units, stroke depth 3 seed 1" in shown
+        assert "100%" in shown
+
+
+class TestEnds:
+    """The command in a process of its own, ended in the middle of a run."""
+
+    OPTIONS = ("--datasets", "stroke", "--n-estimators", "20", "--depths", "2", "--methods", "Platt", "--quiet")
+
+    def start(self, folder, *options):
+        command = [*COMMAND, *self.OPTIONS, "--results", folder, *options]
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+
+    def wait_for_rows(self, store, units):
+        deadline = time.monotonic() + 60
+        while store.read()["seed"].nunique() < units:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def test_killed_in_the_middle_it_goes_on_to_the_same_rows(self, tmp_path):
+        seeds = ["--seeds", *map(str, range(12))]
+        store = Store(tmp_path / "killed" / "tabular")
+        process = self.start(tmp_path / "killed", "--jobs", "1", *seeds)
+        self.wait_for_rows(store, 2)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        left = store.read()
+        assert 2 <= left["seed"].nunique() < 12
+        assert (left.groupby("seed").size() == 4).all()
+        resumed = self.start(tmp_path / "killed", "--jobs", "1", *seeds)
+        assert f"{left['seed'].nunique()} were there already" in resumed.communicate()[0]
+        whole = Store(tmp_path / "whole" / "tabular")
+        run(whole, select_entries(["Platt"]), n_estimators=(20,), max_depths=(2,), seeds=range(12))
+        pd.testing.assert_frame_equal(numbers(store.read()), numbers(whole.read()), rtol=0, atol=1e-9)
+        assert_array_equal(store.read()[: len(left)]["nll"], left["nll"])
+
+    def test_two_processes_share_the_work(self, tmp_path):
+        store = Store(tmp_path / "tabular")
+        seeds = ["--seeds", *map(str, range(16))]
+        processes = [self.start(tmp_path, "--jobs", "1", *seeds) for _ in range(2)]
+        said = [process.communicate()[0] for process in processes]
+        assert [process.returncode for process in processes] == [0, 0]
+        assert sum(int(text.split(" units computed")[0]) for text in said) == 16
+        rows = store.read()
+        assert len(rows) == 16 * 4
+        assert not rows.duplicated(list(KEY)).any()
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_ctrl_c_ends_cleanly(self, tmp_path, jobs):
+        store = Store(tmp_path / "tabular")
+        process = self.start(tmp_path, "--jobs", jobs, "--seeds", *map(str, range(5000)))
+        self.wait_for_rows(store, 1)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert "Stopped. What was finished is in" in said
+        assert "Traceback" not in said
+        assert (store.read().groupby("seed").size() == 4).all()

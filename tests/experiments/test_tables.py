@@ -1,0 +1,197 @@
+"""Every table from the small rows of `rows.py`, with answers worked out by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.utils import Bunch
+
+from clustcal import BetaCalibration
+from clustcal.datasets import load_scores
+from clustcal.experiments import tables
+from clustcal.experiments.paper import load_claims
+from tests.experiments.rows import make_small_rows, make_variants
+
+# The 97.5 % point of Student's t with one degree of freedom; two values a, b have the half width T |a - b| / 2.
+T = 12.7062047
+
+
+@pytest.fixture
+def stored():
+    return make_small_rows()
+
+
+@pytest.fixture
+def rows(stored):
+    return tables.as_paper_rows(stored)
+
+
+def test_rows_get_the_papers_names(rows):
+    assert set(rows["dataset"]) == {"Adult", "Stroke"}
+    assert {"NLL", "AUC", "Brier", "ECE", "LCE", "Accuracy"} <= set(rows.columns)
+
+
+def test_rows_of_other_groups_and_data_sets_are_left_out(stored):
+    other = stored.assign(calibrator="Platt-CV", representation="SHAP")
+    support2 = stored.assign(dataset="support2")
+    everything = pd.concat([stored, other, support2, make_variants(stored, "n_clusters=7", 0)])
+    assert len(tables.as_paper_rows(everything)) == len(stored)
+    assert set(tables.as_paper_rows(everything, {"WiDS": "support2"})["dataset"]) == {"WiDS"}
+    assert set(tables.as_paper_rows(everything, group="cv")["calibrator"]) == {"Platt-CV"}
+    assert set(tables.as_paper_rows(everything, group="variants")["settings"]) == {"n_clusters=7"}
+
+
+def test_performance_ranks_methods_by_mean_log_loss(rows):
+    table = tables.performance(rows)
+    assert list(table.index) == [
+        ("Platt", "SHAP"),
+        ("Platt", "Baseline"),
+        ("TS", "SHAP"),
+        ("TS", "Baseline"),
+        ("base", "Baseline"),
+    ]
+    assert_allclose(table["NLL"], [0.3325, 0.35, 0.365, 0.3775, 0.45])
+    assert_allclose(table["Brier"], [0.16625, 0.175, 0.1825, 0.18875, 0.225])
+    assert_allclose(table["ECE"], [0.06, 0.05, 0.08, 0.075, 0.09])
+
+
+def test_every_data_set_counts_the_same_in_a_mean(rows):
+    """Adult with one seed instead of two changes its means by 0.002, and its weight not at all."""
+    fewer = rows[(rows["dataset"] != "Adult") | (rows["seed"] == 0)]
+    change = tables.performance(fewer)["NLL"] - tables.performance(rows)["NLL"]
+    assert_allclose(change, -0.001, atol=1e-12)
+
+
+def test_capacity_takes_the_best_of_each_kind_for_each_metric(rows):
+    table = tables.capacity(rows)
+    assert list(table.index) == [(100, 6), (300, 8)]
+    assert_allclose(table[["NLL_non", "NLL_cl"]], [[0.30, 0.29], [0.40, 0.375]])
+    assert_allclose(table[["AUC_non", "AUC_cl"]], [[0.70, 0.71], [0.60, 0.625]])
+    assert_allclose(table[["ECE_non", "ECE_cl"]], [[0.05, 0.06], [0.05, 0.06]])
+
+
+def test_pairs_are_chosen_by_log_loss_on_the_test_part(rows):
+    nll = tables.pairs(rows)["NLL"]
+    assert_allclose(nll["global"], [0.40, 0.49, 0.20, 0.30])
+    assert_allclose(nll["clustered"], [0.39, 0.48, 0.18, 0.27])
+
+
+def test_other_metrics_of_a_pair_are_those_of_the_chosen_methods(rows):
+    ece = tables.pairs(rows)["ECE"]
+    assert_allclose(ece["global"], [0.05, 0.075, 0.05, 0.05])
+    assert_allclose(ece["clustered"], [0.06, 0.06, 0.08, 0.06])
+
+
+def test_pairs_can_be_chosen_on_the_calibration_part(rows):
+    """There the order of the methods is the reverse."""
+    nll = tables.pairs(rows, "calibration")["NLL"]
+    assert_allclose(nll["global"], [0.42, 0.50, 0.25, 0.35])
+    assert_allclose(nll["clustered"], [0.41, 0.51, 0.19, 0.36])
+
+
+def test_unknown_selection_is_refused(rows):
+    with pytest.raises(ValueError, match=r"selection is 'train'; expected one of \('test', 'calibration'\)"):
+        tables.pairs(rows, "train")
+
+
+def test_improvement_is_relative_and_has_t_intervals(rows):
+    """Log-loss falls by 1/40 and 1/49 on Adult, by 1/10 and 1/10 on Stroke."""
+    table = tables.improvement(rows)
+    a, b = 100 / 40, 100 / 49
+    assert list(table.index) == ["Adult", "Stroke", "All"]
+    assert_allclose(table["NLL", "mean"], [(a + b) / 2, 10, (a + b + 20) / 4])
+    assert_allclose(table["NLL", "ci"].iloc[:2], [T * (a - b) / 2, 0], atol=1e-6)
+    # AUC rises from 0.60 to 0.61, 0.51 to 0.52, 0.80 to 0.82, 0.70 to 0.73; ECE once falls by a fifth and else rises.
+    assert_allclose(table["AUC", "mean"].iloc[:2], [(100 / 60 + 100 / 51) / 2, (200 / 80 + 300 / 70) / 2])
+    assert_allclose(table["ECE", "mean"].iloc[:2], [0, -40], atol=1e-9)
+    assert_allclose(table["ECE", "ci"].iloc[1], T * 20, rtol=1e-6)
+
+
+def test_significance_counts_wins_and_tests_signs(rows):
+    table = tables.significance(rows)
+    assert table["pairs"].tolist() == [4, 4, 4, 4]
+    assert table["wins"].to_dict() == {"NLL": 4, "AUC": 4, "Brier": 4, "ECE": 1}
+    assert_allclose(table.loc["NLL", ["median", "median_relative"]].tolist(), [0.015, (2.5 + 10) / 2])
+    assert table.loc["NLL", "p"] == 2 / 2**4
+    assert table.loc["NLL", "p_datasets"] == 2 / 2**2
+    # Gains of ECE are -0.01, 0.015, -0.03, -0.01: ranks 1.5, 3, 4, 1.5; five of 16 sets of ranks sum to at most 3.
+    assert table.loc["ECE", "p"] == pytest.approx(2 * 5 / 2**4)
+
+
+def test_significance_without_any_difference_has_no_p_value(rows):
+    assert np.isnan(tables.significance(rows.assign(ECE=0.1)).loc["ECE", "p"])
+
+
+def test_correlations_are_means_over_capacities(rows):
+    """Ranks by hand: ECE and log-loss correlate by 0.5 at the first capacity and by 0.9 at the second."""
+    table = tables.correlations(rows)
+    assert_allclose(table.loc["NLL"], [-1, -0.7, 1])
+    assert_allclose(table.loc["ECE"], [-0.7, -1, 0.7])
+    assert_allclose(table.loc["LCE"], [1, 0.7, -1])
+
+
+def test_overhead_is_relative_to_the_global_method(rows):
+    table = tables.overhead(rows)
+    assert_allclose(table["fit"], [0.01, 0.03, 0.02, 0.03])
+    assert_allclose(table["ratio"], [1, 3, 1, 1.5])
+    assert_allclose(table.loc[("Platt", "SHAP"), ["clustering", "extraction"]].tolist(), [0.1, 2])
+    assert np.isnan(table.loc[("Platt", "Baseline"), "clustering"])
+
+
+def test_costs_count_what_a_unit_did_once(stored):
+    """Four units of 10 s on each data set, in each of which SHAP values of one capacity took n / 100 seconds."""
+    table = 3600 * tables.costs(stored)[["training", "extraction", "kernel", "all"]]
+    assert_allclose(table.loc["adult"], [8, 2 * (1 + 3), 4, 40])
+    assert tables.costs(stored)["units"].tolist() == [4, 4]
+    assert_allclose(tables.costs(stored)["seconds_per_unit"], 10)
+    methods = 3600 * tables.costs(stored)["methods"]
+    assert_allclose(methods, 4 * (0.01 + 0.03 + 0.02 + 0.03) + 4 * 2 * 0.1 + 4 * 5 * 0.001)
+
+
+def test_variation_is_relative_to_the_papers_setting(stored, rows):
+    """Log-loss rises by 2 % on Adult and falls by 1 % on Stroke; AUC stays."""
+    shift = np.where(stored[stored["representation"] != "Baseline"]["dataset"] == "adult", 0.02, -0.01)
+    variants = tables.as_paper_rows(make_variants(stored, "n_clusters=7", shift), group="variants")
+    table = tables.variation(rows, variants, "n_clusters=7")
+    assert_allclose(table.loc["NLL"], [0.5, 50, 50])
+    assert_allclose(table.loc["AUC"], [0, 0, 0])
+    assert np.isnan(tables.variation(rows, variants, "n_clusters=7", ("Data",)).loc["NLL", "mean"])
+
+
+def test_datasets_stand_beside_those_of_the_paper():
+    table = tables.datasets(load_claims())
+    assert table.loc["Adult"].tolist() == ["adult", 14, 14, 48842, 48842, 11687]
+    assert table.loc["Stroke", ["features", "our features"]].tolist() == [12, 10]
+    assert pd.isna(table.loc["LOS", "our samples"])
+
+
+def test_stroke_clusters_are_ordered_as_the_papers():
+    """Its clusters 0, 2, 3 and 1 go from the oldest to the youngest."""
+    ages = {"age_q25": [13, 60, 39, 50], "age_q75": [29, 78, 44, 62]}
+    others = {f"{name}_{q}": [1.0] * 4 for name in ("bmi", "avg_glucose_level") for q in ("q25", "q75")}
+    clusters = pd.DataFrame({"representation": "coverage", "rate": [0.0, 0.149, 0.007, 0.055], **ages, **others})
+    table = tables.stroke_clusters(clusters)
+    assert table.index.tolist() == [0, 1, 2, 3]
+    assert table["age_q25"].tolist() == [60, 13, 50, 39]
+    assert_allclose(table["rate"], [14.9, 0, 5.5, 0.7])
+
+
+def test_rejection_gives_errors_of_accepted_rows():
+    scores = load_scores("stroke")
+    table = tables.rejection(scores)
+    assert list(table.columns) == ["base", "Beta", "clustered Beta"]
+    assert table.loc[0.0, "base"] == pytest.approx(np.mean((scores.P_test > 0.5) != scores.y_test))
+    beta = BetaCalibration().fit(scores.P_cal, scores.y_cal).predict_proba(scores.P_test)[:, 1]
+    confident = np.sort(np.maximum(beta, 1 - beta))[-511:]
+    accepted = np.maximum(beta, 1 - beta) >= confident[0]
+    assert table.loc[0.5, "Beta"] == pytest.approx(np.mean(((beta > 0.5) != scores.y_test)[accepted]))
+
+
+def test_rejection_needs_nothing_but_scores():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    y = (rng.random(400) < p).astype(int)
+    half = {"P_cal": p[:200], "P_test": p[200:], "y_cal": y[:200], "y_test": y[200:]}
+    Z = {"Z_cal": {"coverage": rng.normal(size=(200, 3))}, "Z_test": {"coverage": rng.normal(size=(200, 3))}}
+    table = tables.rejection(Bunch(**half, **Z, parameters={"seed": 0}))
+    assert (table.iloc[-1] < table.iloc[0]).all()
