@@ -15,6 +15,7 @@ from clustcal.metrics import rejection_curve, reliability_curve
 from clustcal.plots import (
     ReliabilityDisplay,
     plot_clusters,
+    plot_pipeline,
     plot_rejection_curves,
     plot_reliability_bars,
     style,
@@ -270,6 +271,16 @@ def test_points_that_make_no_map_are_refused(points, clusters, kwargs, message):
 # Style -----------------------------------------------------------------------------------------------------------
 
 OKABE_ITO = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
+
+
+def test_the_pipeline_names_its_stages_in_boxes_that_do_not_overlap():
+    ax = plot_pipeline()
+    texts = " ".join(text.get_text() for text in ax.texts)
+    assert [
+        word for word in ("classifier", "representation", "memberships", "global", "mixture") if word not in texts
+    ] == []
+    boxes = [box.get_window_extent() for box in ax.patches]
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
 
 
 def test_the_cycle_is_okabe_itos_and_its_first_four_differ_in_line_style_too():

@@ -4,6 +4,7 @@ Each is a scikit-learn transformer around one fitted model; the heavy library be
 is first needed.
 """
 
+from clustcal.representations.deep import Activations, HiddenStates
 from clustcal.representations.trees import LeafCoverage, ShapValues
 
-__all__ = ["LeafCoverage", "ShapValues"]
+__all__ = ["Activations", "HiddenStates", "LeafCoverage", "ShapValues"]
