@@ -6,43 +6,46 @@ Scores in, calibrated probabilities out::
 
     calibrator = ClusteredCalibration(BetaCalibration(), random_state=0).fit(P_cal, y_cal, Z_cal)
     metrics.log_loss(y_test, calibrator.predict_proba(P_test, Z_test))
+
+Names are loaded when they are first used, because scikit-learn alone takes a second or two to import.
 """
 
-from clustcal import datasets, metrics, plots, representations
-from clustcal.binning import BayesianBinning, BinwiseCalibration, HistogramBinning, IsotonicCalibration
-from clustcal.calibrators import (
-    BetaCalibration,
-    DirichletCalibration,
-    PlattScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
-from clustcal.classifier import CalibratedClassifier
-from clustcal.clustered import ClusteredCalibration, SoftKMeans
-from clustcal.clustered_cv import ClusteredCalibrationCV
-from clustcal.ensemble import EnsembleTemperatureScaling
-from clustcal.local import LocalRecalibration
+from importlib import import_module
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BayesianBinning",
-    "BetaCalibration",
-    "BinwiseCalibration",
-    "CalibratedClassifier",
-    "ClusteredCalibration",
-    "ClusteredCalibrationCV",
-    "DirichletCalibration",
-    "EnsembleTemperatureScaling",
-    "HistogramBinning",
-    "IsotonicCalibration",
-    "LocalRecalibration",
-    "PlattScaling",
-    "SoftKMeans",
-    "TemperatureScaling",
-    "VectorScaling",
-    "datasets",
-    "metrics",
-    "plots",
-    "representations",
-]
+# Every public class, and the module that holds it.
+_HOMES = {
+    "BayesianBinning": "binning",
+    "BetaCalibration": "calibrators",
+    "BinwiseCalibration": "binning",
+    "CalibratedClassifier": "classifier",
+    "ClusteredCalibration": "clustered",
+    "ClusteredCalibrationCV": "clustered_cv",
+    "DirichletCalibration": "calibrators",
+    "EnsembleTemperatureScaling": "ensemble",
+    "HistogramBinning": "binning",
+    "IsotonicCalibration": "binning",
+    "LocalRecalibration": "local",
+    "PlattScaling": "calibrators",
+    "SoftKMeans": "clustered",
+    "TemperatureScaling": "calibrators",
+    "VectorScaling": "calibrators",
+}
+_MODULES = ("datasets", "metrics", "plots", "representations")
+
+__all__ = [*_HOMES, *_MODULES]
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value  # found directly from now on
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
