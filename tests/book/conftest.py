@@ -1,4 +1,4 @@
-"""What the tests of the book share: the tools of the repository, and the built site."""
+"""What the tests of the book share: the tools of the repository, the built site, and a browser."""
 
 import sys
 from importlib.util import find_spec
@@ -21,3 +21,15 @@ def site():
     if not build.is_current():
         pytest.skip("the site is not built from the present sources: run `make book`")
     return build.html
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A running Chromium; tests that need it are skipped, with the reason, where there is none."""
+    chromium = pytest.importorskip("chromium", reason="the browser is driven through pipes that this system lacks")
+    path = chromium.executable()
+    if path is None:
+        pytest.skip("no Chromium here; install one, or name it in the environment variable CHROMIUM")
+    running = chromium.Browser(path)
+    yield running
+    running.close()

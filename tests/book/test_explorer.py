@@ -12,20 +12,8 @@ from book_sources import ROOT, source
 from clustcal import metrics
 from clustcal.probabilities import assign_bins, bin_edges
 
-chromium = pytest.importorskip("chromium", reason="the browser is driven through pipes that this system lacks")
-
 CHAPTER = "theory/when-ece-misranks"
 SCRIPT = ROOT / "book/_assets/ece-explorer.js"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = chromium.executable()
-    if path is None:
-        pytest.skip("no Chromium here; install one, or name it in the environment variable CHROMIUM")
-    running = chromium.Browser(path)
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,18 +3,6 @@
 import pytest
 from book_sources import pages
 
-chromium = pytest.importorskip("chromium", reason="the browser is driven through pipes that this system lacks")
-
-
-@pytest.fixture(scope="module")
-def browser(site):
-    path = chromium.executable()
-    if path is None:
-        pytest.skip("no Chromium here; install one, or name it in the environment variable CHROMIUM")
-    running = chromium.Browser(path)
-    yield running
-    running.close()
-
 
 @pytest.fixture(scope="module", params=[*pages(), "search", "genindex"])
 def opened(site, browser, request):
