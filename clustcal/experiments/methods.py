@@ -112,9 +112,15 @@ def get_methods(n_classes=2):
 
 
 def get_cv_methods(n_classes=2):
-    """Return our three methods that choose K, shrinkage and temperature themselves, one for each representation."""
-    family = get_families(n_classes)["Platt"]
-    return [Method("Platt-CV", word, Z, ClusteredCalibrationCV(family())) for word, Z in REPRESENTATIONS.items()]
+    """Return our three methods that choose K, shrinkage and temperature themselves, one for each family.
+
+    All cluster by SHAP values, the representation of the first row of the paper's table.
+    """
+    families = get_families(n_classes)
+    return [
+        Method(f"{name}-CV", "SHAP", REPRESENTATIONS["SHAP"], ClusteredCalibrationCV(family()))
+        for name, family in families.items()
+    ]
 
 
 def get_families(n_classes):

@@ -15,8 +15,8 @@ from clustcal.probabilities import as_representation, assign_bins, bin_edges
 
 __all__ = ["lce", "local_calibration_errors", "mlce"]
 
-# Entries of the kernel held at once: 32 MB, whatever n.
-KERNEL_BLOCK = 2**22
+# Entries of the kernel held at once, whatever n: 4 MB, which the cache of a processor can hold.
+KERNEL_BLOCK = 2**19
 
 
 def local_calibration_errors(
