@@ -85,3 +85,19 @@ def test_the_wheel_calibrates_its_shipped_scores(bare_python, tmp_path):
     where, before, after = run_python(code, bare_python, cwd=tmp_path)
     assert "bare" in where
     assert after < before
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_the_results(bare_python, tmp_path):
+    code = (
+        "import json; from clustcal.experiments import dirichlet_collapse, results;"
+        "files = [str(p.relative_to(results.FOLDER)) for p in results.FOLDER.rglob('*') if p.is_file()];"
+        "print(json.dumps([str(results.FOLDER), len(dirichlet_collapse.read()), files]))"
+    )
+    where, lines, files = run_python(code, bare_python, cwd=tmp_path)
+    assert "bare" in where
+    assert lines > 0
+    tracked = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=True)
+    expected = {name.removeprefix("results/") for name in tracked.stdout.split()}
+    assert expected <= set(files)
+    assert [name for name in files if "lock" in name or "superseded" in name] == []

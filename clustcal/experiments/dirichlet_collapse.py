@@ -21,9 +21,10 @@ from clustcal.calibrators import (
     VectorScaling,
     check_fit_input,
 )
+from clustcal.experiments.results import FOLDER
 from clustcal.families import DirichletFamily
 
-FILE = Path(__file__).resolve().parents[2] / "results" / "dirichlet_collapse.csv"
+FILE = FOLDER / "dirichlet_collapse.csv"
 SEEDS = (0, 1, 2)
 ROWS_PER_CLASS = (5, 10, 20, 50)  # of the calibration set
 TEST_ROWS_PER_CLASS = 50
