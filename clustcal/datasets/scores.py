@@ -26,9 +26,10 @@ def load_scores(name, seed=0):
 
     Parameters
     ----------
-    name : {"adult", "stroke"}
+    name : str
+        One of the open data sets of the tabular study, such as ``"adult"`` or ``"stroke"``: see `list_scores`.
     seed : int, default=0
-        0 for Adult, 0 to 4 for Stroke: see `list_scores`.
+        0 to 4 for Stroke, 0 for the others.
 
     Returns
     -------

@@ -35,8 +35,14 @@ class Recipe:
     quartiles_of: tuple[str, ...] = ()  # features to describe the clusters by
 
 
+OPEN = Recipe(seeds=(0,), coverage_step=1 / 64, rows_are_open=True)
 RECIPES = {
-    "adult": Recipe(seeds=(0,), coverage_step=1 / 64, rows_are_open=True),
+    "adult": OPEN,
+    "credit_approval": OPEN,
+    "credit_card_default": OPEN,
+    "diabetes130": OPEN,
+    "diabetes130-los": OPEN,
+    "support2": OPEN,
     "stroke": Recipe(
         seeds=protocol.SEEDS,
         coverage_step=1 / 128,

@@ -9,8 +9,10 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import roc_auc_score
 
 from clustcal.clustered import ClusteredCalibration, SoftKMeans
+from clustcal.datasets import list_datasets
 from clustcal.datasets.scores import (
     FOLDER,
     REPRESENTATIONS,
@@ -21,13 +23,15 @@ from clustcal.datasets.scores import (
     write_scores,
 )
 
-SHIPPED = [("adult", 0), *(("stroke", seed) for seed in range(5))]
-ROWS = {"adult": 9768, "stroke": 1022}  # 20 % of 48,842 and of 5,110
-POSITIVES = {"adult": 2337, "stroke": 50}  # 20 % of 11,687 and of 249
+OPEN = ("adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-los", "support2")
+SHIPPED = [*((name, 0) for name in OPEN), *(("stroke", seed) for seed in range(5))]
+REGISTRY = list_datasets()
+ROWS = {name: REGISTRY.loc[name, "rows"] / 5 for name, _ in SHIPPED}
+POSITIVES = {name: REGISTRY.loc[name, "positives"] / 5 for name, _ in SHIPPED}
 
 
 def test_list_names_every_shipped_seed():
-    assert list_scores() == {"adult": [0], "stroke": [0, 1, 2, 3, 4]}
+    assert list_scores() == {name: [0] for name in OPEN} | {"stroke": [0, 1, 2, 3, 4]}
 
 
 @pytest.mark.parametrize(("name", "seed"), SHIPPED)
@@ -55,7 +59,7 @@ class TestEveryFile:
     def test_scores_tell_the_classes_apart(self, name, seed):
         scores = load_scores(name, seed)
         P, y = scores.P_test, scores.y_test
-        assert P[y == 1].mean() > 2 * P[y == 0].mean()
+        assert roc_auc_score(y, P) > 0.6  # readmission, the hardest of them, has 0.66
 
     def test_coverage_rows_are_no_longer_than_1(self, name, seed):
         # TF-IDF rows have length 1, and a projection cannot lengthen them; rounding may, a little.
@@ -71,8 +75,7 @@ class TestEveryFile:
 
 
 def test_files_are_small():
-    sizes = {name: sum((FOLDER / score_file(n, s)).stat().st_size for n, s in SHIPPED if n == name) for name in ROWS}
-    assert max(sizes.values()) < 3_000_000
+    assert sum((FOLDER / score_file(*shipped)).stat().st_size for shipped in SHIPPED) < 25_000_000
 
 
 def test_adult_shap_sums_to_the_log_odds():
@@ -164,7 +167,7 @@ def nll(y, P):
 
 class TestErrors:
     def test_unknown_name_lists_what_there_is(self):
-        with pytest.raises(ValueError, match=r"name is 'titanic'; expected one of \['adult', 'stroke'\]"):
+        with pytest.raises(ValueError, match=r"name is 'titanic'; expected one of \['adult', 'credit_approval', .*, 'support2'\]"):
             load_scores("titanic")
 
     def test_unknown_seed_lists_what_there_is(self):
