@@ -13,6 +13,7 @@ READERS = {
     "credit_approval": tabular.read_credit_approval,
     "credit_card_default": tabular.read_credit_card_default,
     "diabetes130": tabular.read_diabetes130,
+    "diabetes130-any": tabular.read_diabetes130_any,
     "diabetes130-los": tabular.read_diabetes130_los,
     "stroke": tabular.read_stroke,
     "support2": tabular.read_support2,
@@ -28,8 +29,9 @@ def load(name, *, demo=None):
     Parameters
     ----------
     name : str
-        One of ``"adult"``, ``"credit_approval"``, ``"credit_card_default"``, ``"diabetes130"``, ``"diabetes130-los"``,
-        ``"stroke"``, ``"support2"``, ``"mimic-los"``, ``"mimic-los-demo"``, ``"wids"``; see :func:`list_datasets`.
+        One of ``"adult"``, ``"credit_approval"``, ``"credit_card_default"``, ``"diabetes130"``, ``"diabetes130-any"``,
+        ``"diabetes130-los"``, ``"stroke"``, ``"support2"``, ``"mimic-los"``, ``"mimic-los-demo"``, ``"wids"``; see
+        :func:`list_datasets`.
     demo : bool, default=None
         For ``"mimic-los"`` only. False: your own copy of MIMIC-IV, in the folder ``mimic_iv`` of the data folder.
         True: the open demo of 140 stays, the same as ``"mimic-los-demo"``. None: your own copy; where there is none

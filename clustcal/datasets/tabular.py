@@ -76,6 +76,12 @@ def read_diabetes130(paths):
     return _split(frame, "readmitted", lambda readmitted: readmitted == "<30", categorical)
 
 
+def read_diabetes130_any(paths):
+    """Diabetes 130, readmission at any time: the other target that is usual for these data."""
+    frame, categorical = _diabetes(paths)
+    return _split(frame, "readmitted", lambda readmitted: readmitted != "NO", categorical)
+
+
 def read_diabetes130_los(paths):
     """Diabetes 130, more than 5 days in hospital, from what is known at admission."""
     frame, categorical = _diabetes(paths)

@@ -4,7 +4,6 @@ Builds on `paper` for what is printed and on `tables` and `figures` for ours; ``
 """
 
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from clustcal.datasets import list_datasets, load_scores
 from clustcal.experiments import figures, protocol, tables
 from clustcal.experiments.grid import GATED, PAPER_DATASETS, STAND_INS, get_entries
 from clustcal.experiments.paper import load_claims
+from clustcal.experiments.results import complete_datasets, keep_complete
 from clustcal.experiments.store import Store
 
 VERDICTS = ("match", "within tolerance", "better", "differs", "not attempted", "blocked")
@@ -27,8 +27,6 @@ NOT_YET = {
     "overhead": "the studies of images and text have not been run",
     "datasets": "no loader of ours reads it",
 }
-# The columns of a run, and the values that the paper's protocol gives them.
-RUN = {"n_estimators": protocol.N_ESTIMATORS, "max_depth": protocol.MAX_DEPTHS, "seed": protocol.SEEDS}
 ROUNDING = 1e-9  # of the comparison with half a printed digit
 
 
@@ -149,27 +147,12 @@ def compute(rows, names, spread=True):
         By the id of the claim.
     """
     computed = {**_toy(), **_protocol(), **_datasets(), **_stroke_clusters(), **_rejection()}
-    paper = tables.as_paper_rows(_keep_complete(rows, "paper"), names)
-    variants = tables.as_paper_rows(_keep_complete(rows, "variants"), names, "variants")
+    paper = tables.as_paper_rows(keep_complete(rows, "paper"), names)
+    variants = tables.as_paper_rows(keep_complete(rows, "variants"), names, "variants")
     if not paper.empty:
         for function in FROM_ROWS:
             computed |= _from_rows(function, paper, variants, spread)
     return computed
-
-
-def complete_datasets(rows, group="paper"):
-    """Return the data sets of which every method of a group has been run at all capacities and seeds, as a set.
-
-    A mean over fewer would be another number, so only these are judged.
-    """
-    keys = [entry.key for entry in get_entries(group)]
-    grid = list(product(*RUN.values()))
-    wanted = {(*run, *key) for run in grid for key in keys}
-    columns = ["dataset", *RUN, "calibrator", "representation", "settings"]
-    found = {}
-    for dataset, *run in rows[columns].itertuples(index=False, name=None):
-        found.setdefault(dataset, set()).add(tuple(run))
-    return {dataset for dataset, runs in found.items() if wanted <= runs}
 
 
 def read_results(folder="results"):
@@ -236,14 +219,6 @@ def _missing(needs, names, available, recompute):
     if recompute == "datasets":
         return [name for name in _needed(needs) if pd.isna(list_datasets().loc[names[name], "rows"])]
     return [name for name in _needed(needs) if names[name] not in available]
-
-
-def _keep_complete(rows, group):
-    """Keep the complete data sets, and of them the runs of the paper's grid."""
-    on_grid = rows["dataset"].isin(complete_datasets(rows, group))
-    for column, values in RUN.items():
-        on_grid &= rows[column].isin(values)
-    return rows[on_grid]
 
 
 def _from_rows(function, paper, variants, spread):

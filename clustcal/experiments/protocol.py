@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from clustcal.representations import LeafCoverage, ShapValues
 
@@ -34,7 +34,7 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def split(y, seed):
+def split(y, seed, stratify=True):
     """Draw one of the repeated holdouts: 60 % to train, 20 % to calibrate, 20 % to test.
 
     The paper does not say whether its splits are stratified. These are: Stroke has 249 positive rows, of which an
@@ -45,6 +45,8 @@ def split(y, seed):
     y : array-like of shape (n,)
         Labels; every part gets the same share of each class, to within one row.
     seed : int
+    stratify : bool, default=True
+        False draws without regard to the labels.
 
     Returns
     -------
@@ -58,13 +60,14 @@ def split(y, seed):
     [60, 20, 20]
     """
     y = np.asarray(y)
-    rest, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=seed)
-    share_of_rest = CALIBRATION_SHARE / (1 - TEST_SHARE)
-    train, calibration = train_test_split(rest, test_size=share_of_rest, stratify=y[rest], random_state=seed)
+    classes = lambda rows: y[rows] if stratify else None
+    everything, share_of_rest = np.arange(len(y)), CALIBRATION_SHARE / (1 - TEST_SHARE)
+    rest, test = train_test_split(everything, test_size=TEST_SHARE, stratify=classes(everything), random_state=seed)
+    train, calibration = train_test_split(rest, test_size=share_of_rest, stratify=classes(rest), random_state=seed)
     return Split(train, calibration, test)
 
 
-def make_preprocessor(categorical):
+def make_preprocessor(categorical, encoding="ordinal"):
     """Return the preparation of the features, to be fitted on the training part only.
 
     Categories become whole numbers in their sorted order (the paper says "encode": an ordinal code keeps one column
@@ -76,6 +79,8 @@ def make_preprocessor(categorical):
     ----------
     categorical : list of str
         Columns of the frame that hold categories; the others hold numbers.
+    encoding : {"ordinal", "one-hot"}, default="ordinal"
+        One-hot gives every category, and a missing one, a column of its own.
 
     Returns
     -------
@@ -83,12 +88,20 @@ def make_preprocessor(categorical):
         Maps a frame to an array of shape (n, d), categorical columns first; ``get_feature_names_out`` names them.
     """
     # Coding before imputing gives the same result, and imputes numbers, which is faster than objects.
-    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    if encoding not in ENCODERS:
+        raise ValueError(f"encoding is {encoding!r}; expected one of {tuple(ENCODERS)}.")
+    encoder = ENCODERS[encoding]()
     columns = make_column_transformer(
         (encoder, list(categorical)), remainder="passthrough", verbose_feature_names_out=False
     )
     imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
     return make_pipeline(columns, imputer, StandardScaler())
+
+
+ENCODERS = {
+    "ordinal": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
+    "one-hot": lambda: OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+}
 
 
 def make_classifier(n_estimators=300, max_depth=8, seed=0, n_jobs=1):
@@ -98,7 +111,7 @@ def make_classifier(n_estimators=300, max_depth=8, seed=0, n_jobs=1):
     return XGBClassifier(n_estimators=n_estimators, max_depth=max_depth, **BOOSTING, random_state=seed, n_jobs=n_jobs)
 
 
-def train_model(data, train, **classifier):
+def train_model(data, train, encoding="ordinal", **classifier):
     """Fit preparation and classifier on the training part.
 
     Parameters
@@ -107,6 +120,7 @@ def train_model(data, train, **classifier):
         With ``X``, ``y`` and ``categorical``, as :func:`clustcal.datasets.load` returns it.
     train : array of int
         Row numbers of the training part.
+    encoding : {"ordinal", "one-hot"}, default="ordinal"
     **classifier
         n_estimators, max_depth, seed, n_jobs: see `make_classifier`.
 
@@ -115,7 +129,8 @@ def train_model(data, train, **classifier):
     model : Pipeline
         Takes rows of ``data.X`` as they are.
     """
-    model = Pipeline([*make_preprocessor(data.categorical).steps, ("classifier", make_classifier(**classifier))])
+    preparation = make_preprocessor(data.categorical, encoding)
+    model = Pipeline([*preparation.steps, ("classifier", make_classifier(**classifier))])
     return model.fit(data.X.iloc[train], data.y[train])
 
 

@@ -4,14 +4,17 @@ In a checkout they are in its folder ``results``; a wheel carries a copy inside 
 wherever the package is installed. Builds on `store` for the rows and on `tables` for the names.
 """
 
+from itertools import product
 from pathlib import Path
 
-from clustcal.experiments import tables
-from clustcal.experiments.grid import PAPER_DATASETS
+from clustcal.experiments import protocol, tables
+from clustcal.experiments.grid import PAPER_DATASETS, get_entries
 from clustcal.experiments.store import Store
 
 _INSTALLED = Path(__file__).resolve().parents[1] / "results"
 FOLDER = _INSTALLED if _INSTALLED.exists() else Path(__file__).resolve().parents[2] / "results"
+# The columns of a run, and the values that the paper's protocol gives them.
+RUN = {"n_estimators": protocol.N_ESTIMATORS, "max_depth": protocol.MAX_DEPTHS, "seed": protocol.SEEDS}
 
 
 def read_runs(datasets=PAPER_DATASETS, group="paper", folder=FOLDER):
@@ -20,7 +23,8 @@ def read_runs(datasets=PAPER_DATASETS, group="paper", folder=FOLDER):
     Parameters
     ----------
     datasets : dict of str to str, or sequence of str, default=PAPER_DATASETS
-        Data sets by our names; a dict gives each the name that the rows are to carry. Those without rows are left out.
+        Data sets by our names; a dict gives each the name that the rows are to carry. Those of which a run is missing
+        are left out.
     group : {"paper", "cv", "variants"}, default="paper"
         Which methods: see `clustcal.experiments.grid`.
     folder : path, default=FOLDER
@@ -40,4 +44,28 @@ def read_runs(datasets=PAPER_DATASETS, group="paper", folder=FOLDER):
     array([105])
     """
     names = datasets if isinstance(datasets, dict) else {name: name for name in datasets}
-    return tables.as_paper_rows(Store(Path(folder) / "tabular").read(), names, group)
+    rows = Store(Path(folder) / "tabular").read()
+    return tables.as_paper_rows(keep_complete(rows, group), names, group)
+
+
+def keep_complete(rows, group="paper"):
+    """Keep the complete data sets, and of them the runs of the paper's grid."""
+    on_grid = rows["dataset"].isin(complete_datasets(rows, group))
+    for column, values in RUN.items():
+        on_grid &= rows[column].isin(values)
+    return rows[on_grid]
+
+
+def complete_datasets(rows, group="paper"):
+    """Return the data sets of which every method of a group has been run at all capacities and seeds, as a set.
+
+    A mean over fewer would be another number.
+    """
+    keys = [entry.key for entry in get_entries(group)]
+    grid = list(product(*RUN.values()))
+    wanted = {(*run, *key) for run in grid for key in keys}
+    columns = ["dataset", *RUN, "calibrator", "representation", "settings"]
+    found = {}
+    for dataset, *run in rows[columns].itertuples(index=False, name=None):
+        found.setdefault(dataset, set()).add(tuple(run))
+    return {dataset for dataset, runs in found.items() if wanted <= runs}

@@ -120,7 +120,7 @@ def run(
     return Outcome(done, len(units) - len(missing), len(left))
 
 
-def run_unit(data, unit, wanted):
+def run_unit(data, unit, wanted, *, stratify=True, encoding="ordinal"):
     """Train one classifier and judge the methods on it.
 
     Parameters
@@ -130,6 +130,8 @@ def run_unit(data, unit, wanted):
     unit : Unit
     wanted : dict of int to list of Entry
         The methods to judge on the first trees of the classifier, for each number of trees.
+    stratify, encoding
+        Two choices that the paper leaves open: see `protocol.split` and `protocol.make_preprocessor`.
 
     Returns
     -------
@@ -140,10 +142,9 @@ def run_unit(data, unit, wanted):
     # processor, which one thread makes comparable, whatever else the machine does.
     with threadpool_limits(1):
         start = process_time()
-        parts = protocol.split(data.y, unit.seed)
-        model = protocol.train_model(
-            data, parts.train, n_estimators=max(wanted), max_depth=unit.max_depth, seed=unit.seed
-        )
+        parts = protocol.split(data.y, unit.seed, stratify)
+        capacity = {"n_estimators": max(wanted), "max_depth": unit.max_depth}
+        model = protocol.train_model(data, parts.train, encoding, seed=unit.seed, **capacity)
         trained = process_time()
         X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
         y_cal, y_test = data.y[parts.calibration], data.y[parts.test]

@@ -22,8 +22,8 @@ from clustcal.datasets import list_datasets, load, registry
 
 loading = import_module("clustcal.datasets.loading")
 OPEN = [
-    "adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-los", "stroke", "support2",
-    "mimic-los-demo",
+    "adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
+    "stroke", "support2", "mimic-los-demo",
 ]  # fmt: skip
 
 
@@ -138,6 +138,7 @@ def test_the_list_sees_a_users_own_copy(empty_folder):
         ("credit_approval", 690, 15, 307),
         ("credit_card_default", 30_000, 23, 6_636),
         ("diabetes130", 101_766, 47, 11_357),
+        ("diabetes130-any", 101_766, 47, 11_357 + 35_545),
         ("diabetes130-los", 101_766, 12, 28_688),
         ("stroke", 5_110, 10, 249),
         ("support2", 9_105, 30, 2_360),

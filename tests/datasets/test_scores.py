@@ -167,7 +167,9 @@ def nll(y, P):
 
 class TestErrors:
     def test_unknown_name_lists_what_there_is(self):
-        with pytest.raises(ValueError, match=r"name is 'titanic'; expected one of \['adult', 'credit_approval', .*, 'support2'\]"):
+        with pytest.raises(
+            ValueError, match=r"name is 'titanic'; expected one of \['adult', 'credit_approval', .*, 'support2'\]"
+        ):
             load_scores("titanic")
 
     def test_unknown_seed_lists_what_there_is(self):

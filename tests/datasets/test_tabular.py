@@ -122,6 +122,13 @@ def test_diabetes_reads_question_marks_as_missing_and_codes_as_categories(diabet
     assert X["diag_1"].tolist() == ["250.83", "276", "V57"]
 
 
+def test_diabetes_any_readmission_is_positive(diabetes):
+    X, y = tabular.read_diabetes130_any(diabetes)
+    pd.testing.assert_frame_equal(X, tabular.read_diabetes130(diabetes)[0])
+    assert (y >= tabular.read_diabetes130(diabetes)[1]).all()
+    assert_array_equal(y, [0, 1, 1])
+
+
 def test_diabetes_length_of_stay_is_positive_above_5_days(diabetes):
     _, y = tabular.read_diabetes130_los(diabetes)  # 1, 6 and 5 days
     assert_array_equal(y, [0, 1, 0])

@@ -58,6 +58,12 @@ class TestSplit:
         for one, other in zip(protocol.split(y, 3), protocol.split(y, 3), strict=True):
             assert_array_equal(one, other)
 
+    def test_without_strata_positives_fall_where_they_may(self):
+        y = np.arange(400) < 40
+        positives = [y[protocol.split(y, seed, stratify=False).test].sum() for seed in range(20)]
+        assert len(set(positives)) > 3
+        assert len(protocol.split(y, 0, stratify=False).train) == 240
+
     def test_other_seed_gives_other_parts(self):
         y = np.arange(100) % 2
         assert set(protocol.split(y, 0).test) != set(protocol.split(y, 1).test)
@@ -98,6 +104,18 @@ class TestPreprocessor:
     def test_column_without_values_is_kept(self):
         found = self.fit_transform(pd.DataFrame({"x": [1.0, 2.0], "none": [np.nan, np.nan]}))
         assert_array_equal(found[:, 1], 0)
+
+    def test_one_hot_gives_every_category_a_column_and_an_unknown_one_none(self):
+        group = pd.Categorical(["a", "b", "b", None])
+        preprocessor = protocol.make_preprocessor(["g"], "one-hot").fit(pd.DataFrame({"g": group}))
+        assert preprocessor.get_feature_names_out().tolist() == ["g_a", "g_b", "g_nan"]
+        a, b, none, new = preprocessor.transform(pd.DataFrame({"g": pd.Categorical(["a", "b", None, "new"])})) > 0
+        assert [a.tolist(), b.tolist(), none.tolist()] == np.eye(3, dtype=bool).tolist()
+        assert not new.any()
+
+    def test_unknown_encoding_is_refused(self):
+        with pytest.raises(ValueError, match=r"encoding is 'target'; expected one of \('ordinal', 'one-hot'\)"):
+            protocol.make_preprocessor([], "target")
 
     def test_names_follow_the_columns(self):
         data = make_data()

@@ -1,40 +1,62 @@
 """The committed runs, in the words of the paper."""
 
+from itertools import product
+
+import pytest
+
 from clustcal.experiments import dirichlet_collapse
-from clustcal.experiments.results import FOLDER, read_runs
-from clustcal.experiments.store import Store
-
-ROW = {"n_estimators": 100, "max_depth": 6, "seed": 0, "representation": "SHAP", "nll": 0.2, "ada_ece": 0.01}
-
-
-def store_rows(folder):
-    for dataset in ("adult", "credit_approval", "support2"):
-        keys = [("Platt", ""), ("Platt", "n_clusters=7"), ("Platt-CV", "")]
-        rows = [{**ROW, "dataset": dataset, "calibrator": name, "settings": settings} for name, settings in keys]
-        Store(folder / "tabular").append(dataset, rows)
+from clustcal.experiments.grid import get_entries
+from clustcal.experiments.results import FOLDER, RUN, complete_datasets, read_runs
+from clustcal.experiments.store import KEY, Store
 
 
-def test_runs_carry_the_names_of_the_paper(tmp_path):
-    store_rows(tmp_path)
-    runs = read_runs(folder=tmp_path)
-    assert list(runs["dataset"]) == ["Adult", "Credit"]
+def make_rows(dataset, group):
+    """Every run of a group, each with a log-loss of 0.2 and an ada_ece of 0.01."""
+    return [
+        {**dict(zip(RUN, run, strict=True)), **dict(zip(KEY[-3:], entry.key, strict=True))}
+        | {"dataset": dataset, "nll": 0.2, "ada_ece": 0.01}
+        for run in product(*RUN.values())
+        for entry in get_entries(group)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results with two complete data sets, and one that lacks the last run of the paper's methods."""
+    folder = tmp_path_factory.mktemp("results")
+    store = Store(folder / "tabular")
+    for dataset in ("adult", "support2", "stroke"):
+        rows = make_rows(dataset, "paper")
+        store.append(dataset, rows[: -1 if dataset == "stroke" else None] + make_rows(dataset, "cv"))
+    return folder
+
+
+def test_runs_carry_the_names_of_the_paper(folder):
+    runs = read_runs(folder=folder)
+    assert runs["dataset"].unique().tolist() == ["Adult"]
     assert runs[["NLL", "ECE"]].drop_duplicates().to_numpy().tolist() == [[0.2, 0.01]]
 
 
-def test_runs_carry_the_names_that_they_are_given(tmp_path):
-    store_rows(tmp_path)
-    assert list(read_runs({"WiDS": "support2"}, folder=tmp_path)["dataset"]) == ["WiDS"]
-    assert list(read_runs(["support2", "unknown"], folder=tmp_path)["dataset"]) == ["support2"]
+def test_runs_carry_the_names_that_they_are_given(folder):
+    assert read_runs({"WiDS": "support2"}, folder=folder)["dataset"].unique().tolist() == ["WiDS"]
+    assert read_runs(["support2", "unknown"], folder=folder)["dataset"].unique().tolist() == ["support2"]
 
 
-def test_groups_are_kept_apart(tmp_path):
-    store_rows(tmp_path)
-    found = {group: read_runs(["adult"], group, tmp_path) for group in ("paper", "cv", "variants")}
-    assert {group: runs[["calibrator", "settings"]].to_numpy().tolist() for group, runs in found.items()} == {
-        "paper": [["Platt", ""]],
-        "cv": [["Platt-CV", ""]],
-        "variants": [["Platt", "n_clusters=7"]],
-    }
+def test_groups_are_kept_apart(folder):
+    sizes = {group: len(read_runs(["adult"], group, folder)) for group in ("paper", "cv", "variants")}
+    assert sizes == {"paper": 21 * 30, "cv": 3 * 30, "variants": 0}
+
+
+def test_a_data_set_that_lacks_a_run_is_left_out(folder):
+    assert read_runs(["stroke"], folder=folder).empty
+    assert len(read_runs(["stroke"], "cv", folder)) == 3 * 30
+    assert complete_datasets(Store(folder / "tabular").read()) == {"adult", "support2"}
+
+
+def test_runs_beside_the_grid_are_left_out(folder):
+    extra = [row | {"seed": 99} for row in make_rows("support2", "paper")[:21]]
+    Store(folder / "tabular").append("support2", extra)
+    assert 99 not in set(read_runs(["support2"], folder=folder)["seed"])
 
 
 def test_the_folder_is_that_of_the_checkout():
