@@ -140,11 +140,14 @@ def keep_cluster_geometry(Z_cal, Z_test, seed):
 def main(arguments=None):
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m clustcal.experiments.scores", description=__doc__)
-    parser.add_argument("names", nargs="+", choices=sorted(RECIPES), help="data sets to make scores of")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(RECIPES)}")
     parser.add_argument("--output", type=Path, default=Path(str(FOLDER)), help="folder for the files")
     options = parser.parse_args(arguments)
-    options.output.mkdir(parents=True, exist_ok=True)
     for name in options.names:
+        if name not in RECIPES:
+            parser.error(f"names has {name!r}; expected some of {', '.join(RECIPES)}.")
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name in options.names or RECIPES:
         data, recipe = load(name), RECIPES[name]
         for seed in recipe.seeds:
             arrays, metadata = make_scores(data, seed, recipe)

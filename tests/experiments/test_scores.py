@@ -175,6 +175,11 @@ class TestCommand:
         assert written == ["made_up-seed0.npz", "made_up-seed1.npz"]
         assert capsys.readouterr().out.count("made_up-seed") == 2
 
+    def test_without_a_name_all_are_made(self, with_made_up_data, tmp_path, monkeypatch):
+        monkeypatch.setattr(scores, "RECIPES", {"made_up": CLOSED})
+        scores.main(["--output", str(tmp_path)])
+        assert len(list(tmp_path.iterdir())) == len(CLOSED.seeds)
+
     def test_unknown_names_are_refused(self, capsys):
         with pytest.raises(SystemExit):
             scores.main(["titanic"])
