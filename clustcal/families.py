@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import expit, softmax
 
-from clustcal.probabilities import log_probabilities
+from clustcal.probabilities import EPS, log_probabilities
 
 # Rows per pass: large enough to hide Python's overhead, small enough for the intermediate arrays to stay in cache.
 BATCH = 8192
+# The same for probabilities of many classes, in numbers: rows times classes.
+BATCH_NUMBERS = 65536
 # A temperature outside these bounds is a sign of scores that say nothing, or of labels they separate.
 INVERSE_TEMPERATURE_BOUNDS = (0.01, 100.0)
 
@@ -26,16 +28,21 @@ class BinaryFamily:
     """Calibrators of the form q = sigmoid(x(p) @ theta), one row of features x(p) per score."""
 
     name: str
-    transform: Callable[[np.ndarray, np.ndarray], list]  # log p, log(1 - p) -> the columns of x(p)
+    transform: Callable[[np.ndarray, np.ndarray], list]  # p, 1 - p, neither of them 0 -> the columns of x(p)
     identity: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    n_classes: int = field(default=2, init=False)
+    tempered: None = field(default=None, init=False)  # only families of many classes need a smaller one to start from
     has_hessian: bool = field(default=True, init=False)
 
     def features(self, P):
         """Return x(p) for every row, shape (n, p)."""
-        U = log_probabilities(P)
-        return np.column_stack(self.transform(U[:, 1], U[:, 0]))
+        X = np.empty((self.identity.size, len(P)))  # column by column in memory, which is faster here and in `nll`
+        for batch in _batches(len(P)):
+            not_p, p = np.clip(P[batch].T, EPS, 1 - EPS)
+            X[:, batch] = self.transform(p, not_p)
+        return X.T
 
     def predict(self, theta, X):
         """Return the calibrated probabilities of both classes, shape (n, 2), for one theta (p,)."""
@@ -58,15 +65,17 @@ class BinaryFamily:
         loss = np.zeros(n_clusters)
         gradient = np.zeros((n_clusters, n_features))
         upper_triangle = np.zeros((n_clusters, rows.size))
-        for start in range(0, len(X), BATCH):
-            batch = slice(start, start + BATCH)
-            x, y, w = X[batch], codes[batch, None], W[batch]
-            z = x @ theta.T  # (b, K)
+        if (theta == theta[0]).all():
+            theta = theta[:1]  # clusters that start at the global fit share its logits
+        for batch in _batches(len(X)):
+            x, y, w = X[batch].T, codes[batch].astype(float), W[batch].T
+            z = theta @ x  # (K, b), or (1, b) if shared
             e = np.exp(-np.abs(z))
-            q = np.where(z >= 0, 1.0, e) / (1 + e)  # sigmoid(z) without overflow
-            loss += np.einsum("nk,nk->k", w, np.log(1 + e) + np.maximum(z, 0) - y * z)
-            gradient += (w * (q - y)).T @ x
-            upper_triangle += (w * q * (1 - q)).T @ (x[:, rows] * x[:, columns])
+            s = 1 / (1 + e)  # sigmoid(|z|): no overflow, and q (1 - q) = e s^2 without cancellation
+            q = np.where(z >= 0, s, e * s)
+            loss += np.einsum("kb,kb->k", w, np.maximum(z, 0) - np.log(s) - y * z)
+            gradient += (w * (q - y)) @ x.T
+            upper_triangle += (w * (e * s * s)) @ (x[rows] * x[columns]).T
         hessian = np.empty((n_clusters, n_features, n_features))
         hessian[:, rows, columns] = hessian[:, columns, rows] = upper_triangle
         return loss, gradient, hessian
@@ -79,29 +88,47 @@ def _bounds(*pairs):
 
 _FREE, _POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 
-PLATT = BinaryFamily("Platt", lambda u, v: [u - v, np.ones_like(u)], np.array([1.0, 0.0]), **_bounds(_FREE, _FREE))
-TEMPERATURE = BinaryFamily("temperature", lambda u, v: [u - v], np.array([1.0]), **_bounds(INVERSE_TEMPERATURE_BOUNDS))
+PLATT = BinaryFamily(
+    "Platt",
+    lambda p, not_p: [np.log(p / not_p), np.ones_like(p)],
+    np.array([1.0, 0.0]),
+    **_bounds(_FREE, _FREE),
+)
+TEMPERATURE = BinaryFamily(
+    "temperature", lambda p, not_p: [np.log(p / not_p)], np.array([1.0]), **_bounds(INVERSE_TEMPERATURE_BOUNDS)
+)
 BETA = BinaryFamily(
     "Beta",
-    lambda u, v: [u, -v, np.ones_like(u)],
+    lambda p, not_p: [np.log(p), -np.log(not_p), np.ones_like(p)],
     np.array([1.0, 1.0, 0.0]),
     **_bounds(_POSITIVE, _POSITIVE, _FREE),
 )
 
 
-# A Hessian of more parameters than this is not formed; its products with vectors are used instead.
+def _batches(n, size=BATCH):
+    """Yield slices that cut n rows into pieces of at most this size."""
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+# A Hessian of more parameters than this is not formed.
 DENSE = 500
+# A curvature below this share of the largest is taken for as much where one divides by it.
+FLAT = 1e-8
 
 
 class SoftmaxFamily:
     """Calibrators of the form q = softmax(z), with z linear in theta and in log p; the subclass says how.
 
     A subclass gives ``logits(theta, U)``, its adjoint ``adjoint(U, R)`` (the gradient of sum(R * logits) in theta),
-    and ``hessian(U, Q, w)``.
+    and ``hessian(U, Q, w)``. In all of them ``t * identity`` is temperature scaling with 1 / T = t.
     """
 
-    # The weight of the square of each parameter in a penalty that is a part of the family.
+    # A penalty that is a part of the family: the weight of the square of each parameter, and a direction of unit length
+    # that goes free, if there is one.
     penalty = 0.0
+    unpenalised = None
+    # A direction of unit length in which the loss does not change at all, if there is one.
+    neutral = None
 
     def __init__(self, n_classes):
         self.n_classes = n_classes
@@ -122,6 +149,10 @@ class SoftmaxFamily:
         """Return log p, shape (n, L)."""
         return log_probabilities(P)
 
+    def tempered(self, U):
+        """Return the family of temperature scaling, and its features from those of this family."""
+        return TemperatureFamily(self.n_classes), below_top(U[:, : self.n_classes])
+
     def predict(self, theta, U):
         """Return the calibrated probabilities, shape (n, L), for one theta (p,)."""
         return softmax(self.logits(theta, U), axis=1)
@@ -136,52 +167,64 @@ class SoftmaxFamily:
         loss, gradient, hessian = zip(*parts, strict=True)
         return np.array(loss), np.array(gradient), np.array(hessian) if self.has_hessian else None
 
-    def hessian_product(self, theta, U, w):
-        """Return the map v -> H v of one cluster, for as many v as wanted."""
-        Q = self.predict(theta, U)
-        penalty = 2 * w.sum() * self.penalty
-
-        def product(v):
-            change = self.logits(v, U)  # z is linear in theta
-            change *= Q
-            change -= Q * change.sum(axis=1, keepdims=True)
-            return self.adjoint(U, change * w[:, None]) + penalty * v
-
-        return product
-
     def _nll_of_one(self, theta, U, codes, w):
+        penalty = w.sum() * self.penalty * np.ones(theta.size)
+        free = np.zeros(theta.size) if self.unpenalised is None else self.unpenalised
+        penalised = theta - (free @ theta) * free
+        loss = penalty @ penalised**2
+        gradient = 2 * penalty * penalised
+        hessian = 2 * (np.diag(penalty) - penalty * np.outer(free, free)) if self.has_hessian else None
+        for batch in _batches(len(U), max(1, BATCH_NUMBERS // self.n_classes)):
+            more = self._nll_of_rows(theta, U[batch], codes[batch], w[batch])
+            loss += more[0]
+            gradient += more[1]
+            if self.has_hessian:
+                hessian += more[2]
+        return loss, gradient, hessian
+
+    def _nll_of_rows(self, theta, U, codes, w):
         rows = np.arange(len(U))
         z = self.logits(theta, U)
         z -= z.max(axis=1, keepdims=True)
-        Q = np.exp(z)
-        total = Q.sum(axis=1)
-        penalty = w.sum() * self.penalty
-        loss = w @ (np.log(total) - z[rows, codes]) + np.sum(penalty * theta**2)
+        of_label = z[rows, codes]
+        Q = np.exp(z, out=z)
+        total = Q @ np.ones(self.n_classes)
         Q /= total[:, None]
-        hessian = None
-        if self.has_hessian:
-            hessian = self.hessian(U, Q, w) + np.diag(2 * penalty * np.ones(theta.size))
+        hessian = self.hessian(U, Q, w) if self.has_hessian else None
         Q[rows, codes] -= 1  # from here on the residual Q - Y
-        return loss, self.adjoint(U, Q * w[:, None]) + 2 * penalty * theta, hessian
+        Q *= w[:, None]
+        return w @ (np.log(total) - of_label), self.adjoint(U, Q), hessian
 
 
 class TemperatureFamily(SoftmaxFamily):
     """z = theta log p with one theta = 1 / T > 0, in which the NLL is convex."""
 
+    tempered = None  # it is the smallest family itself
+    has_hessian = True
     identity = np.ones(1)
     lower = np.array(INVERSE_TEMPERATURE_BOUNDS[:1])
     upper = np.array(INVERSE_TEMPERATURE_BOUNDS[1:])
 
+    def features(self, P):
+        """Return log p less its largest value in each row, which a softmax does not notice; shape (n, L)."""
+        return below_top(log_probabilities(P))
+
     def logits(self, theta, U):
         return theta[0] * U
 
-    def adjoint(self, U, R):
-        return np.array([np.vdot(U, R)])
-
-    def hessian(self, U, Q, w):
-        mean = np.einsum("nl,nl->n", Q, U)
-        variance = np.einsum("nl,nl,nl->n", Q, U, U) - mean**2
-        return np.array([[w @ variance]])
+    def _nll_of_rows(self, theta, U, codes, w):
+        # The derivatives in theta are the mean and the variance of u under q, and need no matrix of residuals. As
+        # theta > 0 and the largest u is 0, nothing overflows.
+        of_label = U[np.arange(len(U)), codes]
+        ones = np.ones(self.n_classes)
+        e = self.logits(theta, U)
+        np.exp(e, out=e)
+        total = e @ ones
+        e *= U
+        mean = (e @ ones) / total
+        e *= U
+        variance = (e @ ones) / total - mean**2
+        return w @ (np.log(total) - theta[0] * of_label), np.array([w @ (mean - of_label)]), w @ variance
 
 
 class VectorFamily(SoftmaxFamily):
@@ -190,6 +233,10 @@ class VectorFamily(SoftmaxFamily):
     @property
     def identity(self):
         return np.repeat([1.0, 0.0], self.n_classes)
+
+    @property
+    def neutral(self):
+        return np.repeat([0.0, 1.0], self.n_classes) / np.sqrt(self.n_classes)
 
     def logits(self, theta, U):
         slopes, intercepts = np.split(theta, 2)
@@ -201,25 +248,42 @@ class VectorFamily(SoftmaxFamily):
     def hessian(self, U, Q, w):
         # With F = [U * Q, Q] the second derivatives are a diagonal in each block, less the outer product F'wF.
         slopes, intercepts = np.split(np.arange(2 * self.n_classes), 2)
-        hessian = -_gram(np.hstack([U * Q, Q]), w)
-        hessian[slopes, slopes] += w @ (U**2 * Q)
-        hessian[intercepts, intercepts] += w @ Q
-        hessian[slopes, intercepts] += w @ (U * Q)
-        hessian[intercepts, slopes] += w @ (U * Q)
+        F = np.hstack([U * Q, Q])
+        hessian = -_gram(F, w)
+        first, zeroth = np.split(w @ F, 2)
+        hessian[slopes, slopes] += w @ (U * F[:, slopes])
+        hessian[intercepts, intercepts] += zeroth
+        hessian[slopes, intercepts] += first
+        hessian[intercepts, slopes] += first
         return hessian
+
+    def whitener(self, theta, U, w, ridge):
+        """Return T as `DirichletFamily.whitener`, from the blocks of the Hessian of a slope and its intercept."""
+        Q = self.predict(theta, U)
+        Q *= (w / _positive(w.sum()))[:, None] * (1 - Q)
+        zeroth, first, second = Q.sum(axis=0), np.einsum("nl,nl->l", Q, U), np.einsum("nl,nl->l", Q, U**2)
+        curvature, axes = np.linalg.eigh(np.array([[second, first], [first, zeroth]]).T)
+        root = np.einsum("lij,lj,lkj->lik", axes, _inverse_root(curvature + ridge), axes)
+
+        def whiten(v):
+            return np.einsum("lik,kl->il", root, v.reshape(2, -1)).ravel()
+
+        return whiten
 
 
 class DirichletFamily(SoftmaxFamily):
     """z = V log p + b; theta holds, class by class, the row of V and then b_l, so L (L + 1) parameters.
 
-    Its penalty is ``l2`` times the squared norm of theta, or, where ``odir`` is given as (off-diagonal, intercept),
-    off-diagonal * mean of V_lm^2 over l != m + intercept * mean of b_l^2.
+    Its penalty is ``l2`` times the squared norm of theta or, if it shrinks to a temperature, times the squared distance
+    from the nearest t * identity; or, where ``odir`` is given as (off-diagonal, intercept), off-diagonal * mean of
+    V_lm^2 over l != m + intercept * mean of b_l^2.
     """
 
-    def __init__(self, n_classes, l2=0.0, odir=None):
+    def __init__(self, n_classes, l2=0.0, odir=None, shrink_to="zero"):
         super().__init__(n_classes)
         self.l2 = l2
         self.odir = odir
+        self.shrink_to = shrink_to
 
     @property
     def identity(self):
@@ -235,6 +299,10 @@ class DirichletFamily(SoftmaxFamily):
         np.fill_diagonal(weights, 0.0)
         weights[:, n] = intercept / n
         return weights.ravel()
+
+    @property
+    def unpenalised(self):
+        return self.identity / np.sqrt(self.n_classes) if self.shrink_to == "temperature" else None
 
     def features(self, P):
         """Return log p and a column of ones, shape (n, L + 1)."""
@@ -253,8 +321,41 @@ class DirichletFamily(SoftmaxFamily):
             hessian[np.ix_(block, block)] += _gram(U, w * q)
         return hessian
 
+    def whitener(self, theta, U, w, ridge):
+        """Return a symmetric map T of parameters with T H T near the identity, H being the Hessian at theta plus ridge.
+
+        H is the mean of the Kronecker products of S_i = diag(q_i) - q_i q_i' and u_i u_i'. T takes the product of two
+        means for it, that of S_i and that of u_i u_i' weighted by the trace of S_i: all that is needed then are the
+        eigenvectors of these two small matrices.
+        """
+        Q = self.predict(theta, U)
+        share = w / _positive(w.sum())
+        spread = share * (1 - np.einsum("nl,nl->n", Q, Q))
+        curvature_out, axes_out = np.linalg.eigh(np.diag(share @ Q) - _gram(Q, share))
+        curvature_in, axes_in = np.linalg.eigh(_gram(U, spread / _positive(spread.sum())))
+        scale = _inverse_root(np.outer(curvature_out, curvature_in) + 2 * np.mean(self.penalty) + ridge)
+
+        def whiten(v):
+            return (axes_out @ ((axes_out.T @ v.reshape(scale.shape) @ axes_in) * scale) @ axes_in.T).ravel()
+
+        return whiten
+
+
+def _positive(total):
+    """A sum of weights to divide by, 1 if there are none."""
+    return total if total > 0 else 1.0
+
+
+def _inverse_root(curvature):
+    return 1 / np.sqrt(np.maximum(curvature, _positive(FLAT * curvature.max())))
+
 
 def _gram(F, w):
     """Return sum_i w_i f_i f_i'; the product of a matrix with its own transpose costs half of any other."""
     F = np.sqrt(w)[:, None] * F
     return F.T @ F
+
+
+def below_top(U):
+    """Return log-probabilities less the largest of each row."""
+    return U - U.max(axis=1, keepdims=True)

@@ -54,9 +54,9 @@ def as_probabilities(P, name="P"):
         raise ValueError(f"{name} has {P.ndim} dimensions; expected shape (n,) or (n, L).")
     if P.size == 0:
         raise ValueError(f"{name} is empty; expected at least one row of probabilities.")
-    _check_finite(P, name)
     lowest, highest = P.min(), P.max()
-    if lowest < 0 or highest > 1:
+    if not (lowest >= 0 and highest <= 1):  # so said, it holds for NaN as well
+        _check_finite(P, name)
         wrong = lowest if lowest < 0 else highest
         raise ValueError(f"{name} holds {wrong:.6g}; expected probabilities between 0 and 1, not scores or logits.")
     if P.ndim == 1 or P.shape[1] == 1:
@@ -116,21 +116,19 @@ def encode_labels(y, n_classes, classes=None, *, require_two=True):
     classes = _column_labels(present, n_classes, classes)
     if (classes.dtype.kind in "US") != (y.dtype.kind in "US"):
         raise ValueError(f"y holds the label {y[0]!r}; expected one of {classes.tolist()}.")
-    order = np.argsort(classes)
-    codes = order[np.searchsorted(classes, y, sorter=order).clip(max=n_classes - 1)]
-    strangers = y[classes[codes] != y]
-    if strangers.size:
+    strangers = _without(present, classes)
+    if strangers:
         raise ValueError(f"y holds the label {strangers[0]!r}; expected one of {classes.tolist()}.")
     if require_two and present.size == 1:
         raise ValueError(f"y holds only the label {present[0]!r}; expected at least two classes.")
-    missing = np.setdiff1d(classes, present)
-    if missing.size and require_two:
+    missing = _without(classes, present)
+    if missing and require_two:
         warnings.warn(
-            f"y has no label of the classes {missing.tolist()}; nothing can be learned about them here.",
+            f"y has no label of the classes {missing}; nothing can be learned about them here.",
             UserWarning,
             stacklevel=3,
         )
-    return classes, codes
+    return classes, _codes(y, classes)
 
 
 def as_weights(sample_weight, n):
@@ -287,6 +285,8 @@ def _check_finite(values, name):
 
 def _with_unit_rows(P, name):
     sums = P @ np.ones(P.shape[1])  # much faster than a sum along the short axis
+    if max(sums.max() - 1, 1 - sums.min()) <= ROUNDING:
+        return P
     worst = np.argmax(np.abs(sums - 1))
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
         raise ValueError(f"{name} has a row that sums to {sums[worst]:.6g} (row {worst}); expected rows that sum to 1.")
@@ -300,6 +300,20 @@ def _distinct(y):
     if y.dtype.kind in "iu" and y.min() >= 0 and y.max() < max(len(y), 256):
         return np.flatnonzero(np.bincount(y)).astype(y.dtype)
     return np.unique(y)
+
+
+def _without(labels, others):
+    """The labels that are not among the others."""
+    others = set(others.tolist())
+    return [label for label in labels.tolist() if label not in others]
+
+
+def _codes(y, classes):
+    """The place of every label among the classes, of which it is one."""
+    if y.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
+        return y.astype(np.intp, copy=False)
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, y, sorter=order)]
 
 
 def _labels_from_objects(y):

@@ -1,25 +1,39 @@
-"""Parameters of a family by minimum weighted NLL: batched Newton, or a trust region where there are many.
+"""Parameters of a family by minimum weighted NLL: batched Newton, or L-BFGS where there are many.
 
 Builds on `families`. One call fits all K columns of W; a global fit is the case of one column.
 """
 
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 # Half the squared Newton decrement estimates the loss still to be gained. Convergence is quadratic: the step taken
 # at this gain leaves an error far below what float64 resolves in the loss.
 GAIN_TOLERANCE = 1e-12
+# Where a gain g came after g', the next will be about g^3 / g'^2. The last step is also that after which no more than
+# this share of the tolerance is still to be gained; then predictions are within 1e-8 of those of the optimum.
+FORESEEN = 1e-5
 MAX_ITER = 200
+# Newton's equations of more parameters than this are solved by Cholesky's method if no pivot is smaller than this share
+# of the largest curvature, else by a pseudo-inverse that takes directions of less than the last share for flat.
+MANY_PARAMETERS = 50
+SAFE_PIVOT = 1e-9
+RCOND = 1e-13
 # A mean NLL this small means that the scores separate the classes, and that no finite optimum exists.
 SEPARATED = 1e-8
-# Above this many rows Newton starts from the optimum of a subsample, so that few passes over all rows are needed.
-SUBSAMPLE = 20_000
-TRUST_REGION = {"gtol": 1e-6, "maxiter": 500, "initial_trust_radius": 10.0, "max_trust_radius": 1e4}
+# Above this many numbers in X Newton starts from the optimum of every tenth row, so that few passes over all are
+# needed; but only if that part has enough rows, at all and for each parameter.
+MANY_NUMBERS = 10_000
+PART = 10
+ROWS_OF_PART = 500
+ROWS_PER_PARAMETER = 50
+# In whitened coordinates half the squared gradient estimates the loss still to be gained.
+QUASI_NEWTON = {"gtol": 1e-7, "ftol": 0.0, "maxiter": 2000, "maxfun": 4000}
+STEEP = 1e-5
 
 
 @dataclass
@@ -50,7 +64,7 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_
         What to shrink to; the identity if left out.
     shrinkage : float or ndarray of shape (K,), default=0.0
     start : ndarray of shape (K, p), optional
-        Where to start, if the optimum is nearly known; the prior if left out.
+        Where to start, if the optimum is nearly known. Left out: the prior, or what cheaper fits find if there is none.
     tol : float, default=1e-12
         Newton's last step starts where less than this is still to be gained in the loss; larger values serve to
         compare fits that are not kept.
@@ -59,19 +73,38 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_
     -------
     Fit
     """
+    is_blind = start is None and prior is None
     prior = family.identity if prior is None else prior
-    is_near = start is not None
-    start = start if is_near else np.tile(prior, (W.shape[1], 1))
+    start = np.tile(prior, (W.shape[1], 1)) if start is None else start
+    if is_blind and family.tempered is not None:
+        start = start * _inverse_temperatures(family, X, codes, W)
     if not family.has_hessian:
-        return _trust_region(family, X, codes, W, prior, shrinkage, start)
-    step = len(X) // SUBSAMPLE
-    if step > 1 and not is_near:
-        some = slice(None, None, step)
-        rough = _newton(family, _objective(family, X[some], codes[some], W[some], prior, shrinkage), start, tol)
-        start = np.where((rough.loss > SEPARATED)[:, None], rough.theta, start)
+        return _quasi_newton(family, X, codes, W, prior, shrinkage, start)
+    if is_blind:
+        start = _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start)
     found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start, tol)
     _warn_of_infinite_optimum(family, found, W)
     return found
+
+
+def _inverse_temperatures(family, X, codes, W):
+    """Return the roughly best 1 / T of every cluster, shape (K, 1): the identity times it is a good and cheap start."""
+    temperature, U = family.tempered(X)
+    start = np.ones((W.shape[1], 1))
+    start = _optimum_of_a_part(temperature, U, codes, W, temperature.identity, 0.0, start)
+    evaluate = _objective(temperature, U, codes, W, temperature.identity, 0.0)
+    return _newton(temperature, evaluate, start, 0.1 / len(U)).theta
+
+
+def _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start):
+    """Return the optimum of every tenth row, itself found from that of every hundredth, and so on down to ``start``."""
+    if X.size < MANY_NUMBERS or len(X) < PART * max(ROWS_OF_PART, ROWS_PER_PARAMETER * start.shape[1]):
+        return start
+    part = X[::PART], codes[::PART], W[::PART]
+    start = _optimum_of_a_part(family, *part, prior, shrinkage, start)
+    # The part's own error is of the size of its inverse number of rows; there is no use in a better optimum.
+    found = _newton(family, _objective(family, *part, prior, shrinkage), start, 0.1 / len(part[0]))
+    return np.where((found.loss > SEPARATED)[:, None], found.theta, start)
 
 
 def _objective(family, X, codes, W, prior, shrinkage):
@@ -97,14 +130,19 @@ def _newton(family, evaluate, start, tol):
     lower, upper = family.lower, family.upper
     theta = np.clip(start, lower, upper)
     loss, gradient, hessian = evaluate(theta)
-    if (loss > 1).any():
+    if (loss > max(1.0, np.log(family.n_classes))).any():
         # Worse than a coin: saturated scores may leave no slope to follow from here, but one score for all has it.
         flat = np.clip(np.zeros_like(theta), lower, upper)
-        theta = np.where((evaluate(flat)[0] < loss)[:, None], flat, theta)
-        loss, gradient, hessian = evaluate(theta)
+        values = evaluate(flat)
+        better = values[0] < loss
+        theta[better] = flat[better]
+        for old, new in zip((loss, gradient, hessian), values, strict=True):
+            old[better] = new[better]
+    previous = np.zeros(len(theta))
     for iteration in range(1, MAX_ITER + 1):
-        step, gain = _newton_step(theta, gradient, hessian, lower, upper)
-        if (gain < tol).all() or (loss < SEPARATED).all():
+        step, gain = _newton_step(family, theta, gradient, hessian)
+        is_last = (gain < tol) | (gain**3 < FORESEEN * tol * previous**2)
+        if is_last.all() or (loss < SEPARATED).all():
             return Fit(np.clip(theta + step, lower, upper), loss, iteration)
         length = np.ones((len(theta), 1))
         while True:
@@ -117,64 +155,66 @@ def _newton(family, evaluate, start, tol):
                 break
             length[worse] = np.where(length[worse] > 1e-40, length[worse] / 2, 0.0)
         theta, (loss, gradient, hessian) = trial, values
+        previous = np.where(length[:, 0] == 1, gain, 0.0)  # a shortened step foretells nothing
     warnings.warn(f"Newton's method stopped after {MAX_ITER} iterations.", ConvergenceWarning, stacklevel=4)
     return Fit(theta, loss, MAX_ITER)
 
 
-def _newton_step(theta, gradient, hessian, lower, upper):
+def _newton_step(family, theta, gradient, hessian):
     """The Newton step (K, p) over the parameters that no bound holds, and the loss it should gain (K,)."""
-    held = ((theta <= lower) & (gradient > 0)) | ((theta >= upper) & (gradient < 0))
+    held = ((theta <= family.lower) & (gradient > 0)) | ((theta >= family.upper) & (gradient < 0))
     gradient = np.where(held, 0.0, gradient)
-    hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
-    # The pseudo-inverse leaves alone what the data do not determine (constant scores, an absent class).
-    step = -(np.linalg.pinv(hessian, rcond=1e-13, hermitian=True) @ gradient[:, :, None])[:, :, 0]
+    if theta.shape[1] < MANY_PARAMETERS:
+        hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
+        # Without what rounding would give to a held parameter, which would then leave its bound.
+        step = np.where(held, 0.0, -_pseudo_solved(hessian, gradient))
+    else:  # families with so many have no bounds
+        step = -np.array([_solved(h, g, family.neutral) for h, g in zip(hessian, gradient, strict=True)])
     return step, -(gradient * step).sum(axis=1) / 2
 
 
-def _trust_region(family, X, codes, W, prior, shrinkage, start):
-    """Trust-region Newton with conjugate gradients, one cluster after the other, each from its row of ``start``.
+def _pseudo_solved(hessian, gradient):
+    """H^+ g of every cluster: the pseudo-inverse leaves alone what the data do not determine (constant scores, say)."""
+    return (np.linalg.pinv(hessian, rcond=RCOND, hermitian=True) @ gradient[..., None])[..., 0]
 
-    It needs products with the Hessian only, which cost two passes over the rows. L-BFGS takes three times as long
-    here: log-probabilities of many classes make the problem too ill-conditioned for it.
+
+def _solved(hessian, gradient, neutral):
+    """H^+ g of one cluster by Cholesky's method, which is much faster for many parameters, where that is safe."""
+    largest = hessian.diagonal().max()
+    # The gradient has no part in a neutral direction, so that curvature there changes nothing but the condition.
+    if neutral is not None and neutral @ hessian @ neutral < SAFE_PIVOT * largest:
+        hessian = hessian + largest * np.outer(neutral, neutral)
+    try:
+        factor = cho_factor(hessian)
+    except LinAlgError:
+        return _pseudo_solved(hessian, gradient)
+    is_safe = factor[0].diagonal().min() ** 2 > SAFE_PIVOT * largest
+    return cho_solve(factor, gradient) if is_safe else _pseudo_solved(hessian, gradient)
+
+
+def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
+    """L-BFGS, one cluster after the other, in coordinates in which the curvature at the start is about 1 everywhere.
+
+    Log-probabilities of many classes make the problem very ill-conditioned in the parameters themselves.
     """
-    shrinkage = np.broadcast_to(shrinkage, W.shape[1])
-    found = [
-        minimize(
-            **_one_cluster(family, X, codes, W[:, [k]], prior, shrinkage[k]),
-            x0=theta,
-            jac=True,
-            method="trust-ncg",
-            options=TRUST_REGION,
-        )
-        for k, theta in enumerate(start)
-    ]
-    for one in found:
-        if not one.success:
-            warnings.warn(f"The trust-region method stopped early: {one.message}", ConvergenceWarning, stacklevel=4)
+    found = []
+    for k, ridge in enumerate(2 * np.broadcast_to(shrinkage, W.shape[1])):
+        evaluate = _objective(family, X, codes, W[:, [k]], prior, ridge / 2)
+        whiten = family.whitener(start[k], X, W[:, k], ridge)
+
+        def loss_and_gradient(moved, evaluate=evaluate, whiten=whiten, start=start[k]):
+            loss, gradient, _ = evaluate((start + whiten(moved))[None])
+            return loss[0], whiten(gradient[0])
+
+        one = minimize(loss_and_gradient, np.zeros(prior.size), jac=True, method="L-BFGS-B", options=QUASI_NEWTON)
+        if not one.success and np.abs(one.jac).max() > STEEP:
+            warnings.warn(f"L-BFGS stopped early: {one.message}", ConvergenceWarning, stacklevel=4)
+        found.append(Fit(start[k] + whiten(one.x), one.fun, one.nit))
     return Fit(
-        theta=np.array([one.x for one in found]),
-        loss=np.array([one.fun for one in found]),
-        n_iter=max(one.nit for one in found),
+        theta=np.array([one.theta for one in found]),
+        loss=np.array([one.loss for one in found]),
+        n_iter=max(one.n_iter for one in found),
     )
-
-
-def _one_cluster(family, X, codes, w, prior, shrinkage):
-    """Loss with gradient, and products with the Hessian, for the parameters (p,) of one cluster."""
-    evaluate = _objective(family, X, codes, w, prior, shrinkage)
-    scale = 1 / max(w.sum(), np.finfo(float).tiny)
-
-    def loss_and_gradient(theta):
-        loss, gradient, _ = evaluate(theta[None])
-        return loss[0], gradient[0]
-
-    @lru_cache(maxsize=1)  # many products are asked for at the same parameters
-    def product_at(theta_bytes):
-        return family.hessian_product(np.frombuffer(theta_bytes), X, w[:, 0])
-
-    def hessian_product(theta, v):
-        return scale * product_at(theta.tobytes())(v) + 2 * shrinkage * v
-
-    return {"fun": loss_and_gradient, "hessp": hessian_product}
 
 
 def _warn_of_infinite_optimum(family, found, W):

@@ -27,7 +27,12 @@ from clustcal import (
 )
 
 BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration()]
-MULTICLASS = [TemperatureScaling(), VectorScaling(), DirichletCalibration()]
+MULTICLASS = [
+    TemperatureScaling(),
+    VectorScaling(),
+    DirichletCalibration(),
+    DirichletCalibration(l2=0.1, shrink_to="temperature"),
+]
 EVERY = [
     *[(calibrator, 2) for calibrator in BINARY],
     *[(calibrator, 3) for calibrator in MULTICLASS],
@@ -95,6 +100,15 @@ class TestAgainstOthers:
         np.testing.assert_allclose(
             DirichletCalibration(l2=0.0).fit(P, y).predict_proba(P), peer.predict_proba(np.log(P)), atol=1e-5
         )
+
+    def test_dirichlet_that_is_strongly_shrunk_to_a_temperature_is_temperature_scaling(self):
+        P, y, _ = make_data(3)
+        strong = DirichletCalibration(l2=1e7, shrink_to="temperature").fit(P, y)
+        np.testing.assert_allclose(strong.predict_proba(P), TemperatureScaling().fit(P, y).predict_proba(P), atol=1e-6)
+
+    def test_dirichlet_that_is_strongly_shrunk_to_zero_gives_equal_probabilities(self):
+        P, y, _ = make_data(3)
+        np.testing.assert_allclose(DirichletCalibration(l2=1e7).fit(P, y).predict_proba(P), 1 / 3, atol=1e-6)
 
     def test_strong_odir_leaves_only_the_diagonal(self):
         P, y, _ = make_data(3)
@@ -303,3 +317,11 @@ def test_bad_penalties_of_dirichlet_are_refused():
     ):
         with pytest.raises(ValueError, match="weights of at least 0"):
             wrong.fit(P, y)
+
+
+def test_what_dirichlet_is_shrunk_to_is_checked():
+    P, y, _ = make_data(3)
+    with pytest.raises(ValueError, match="shrink_to is 'identity'"):
+        DirichletCalibration(shrink_to="identity").fit(P, y)
+    with pytest.raises(ValueError, match="only one of them"):
+        DirichletCalibration(odir=(1.0, 0.1), shrink_to="temperature").fit(P, y)

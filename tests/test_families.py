@@ -16,6 +16,7 @@ MULTICLASS = [
     families.VectorFamily(L),
     families.DirichletFamily(L, l2=0.01),
     families.DirichletFamily(L, odir=(0.3, 0.2)),
+    families.DirichletFamily(L, l2=0.1, shrink_to="temperature"),
 ]
 
 
@@ -70,19 +71,43 @@ class TestEveryFamily:
         expected = log_loss(codes, family.predict(theta[0], X), sample_weight=W[:, 0]) * W[:, 0].sum()
         if isinstance(family, families.DirichletFamily):
             V, b = np.split(theta[0].reshape(L, L + 1), [L], axis=1)
-            off = V[~np.eye(L, dtype=bool)]
-            penalty = family.l2 * (theta[0] ** 2).sum() if family.odir is None else None
-            penalty = 0.3 * np.mean(off**2) + 0.2 * np.mean(b**2) if penalty is None else penalty
+            off, diagonal = V[~np.eye(L, dtype=bool)], np.diag(V)
+            if family.odir is not None:
+                penalty = 0.3 * np.mean(off**2) + 0.2 * np.mean(b**2)
+            elif family.shrink_to == "zero":
+                penalty = family.l2 * (theta[0] ** 2).sum()
+            else:
+                penalty = family.l2 * (np.sum((diagonal - diagonal.mean()) ** 2) + np.sum(off**2) + np.sum(b**2))
             expected += penalty * W[:, 0].sum()
         assert family.nll(theta, X, codes, W)[0][0] == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("family", MULTICLASS)
-def test_products_with_the_hessian_are_those_of_the_matrix(family):
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_whitener_of_dirichlet_is_exact_for_a_single_row(ridge):
+    """The Hessian of one row is a Kronecker product, and so are its eigenvectors."""
+    family = families.DirichletFamily(L, l2=0.05)
+    _, X, codes, _, theta = make_case(family)
+    hessian = family.nll(theta[:1], X[:1], codes[:1], np.full((1, 1), 3.0))[2][0] / 3
+    T = np.column_stack([family.whitener(theta[0], X[:1], np.array([3.0]), ridge)(e) for e in np.eye(theta.shape[1])])
+    np.testing.assert_allclose(T, T.T, atol=1e-10)
+    np.testing.assert_allclose(T @ (hessian + ridge * np.eye(len(T))) @ T, np.eye(len(T)), atol=1e-8)
+
+
+def test_whitener_of_vector_scaling_scales_every_slope_and_intercept_together():
+    family = families.VectorFamily(L)
     _, X, codes, W, theta = make_case(family)
-    v = np.arange(1.0, theta.shape[1] + 1)
-    hessian = family.nll(theta, X, codes, W)[2]
-    np.testing.assert_allclose(family.hessian_product(theta[1], X, W[:, 1])(v), hessian[1] @ v, rtol=1e-10)
+    hessian = family.nll(theta[:1], X, codes, W[:, :1])[2][0] / W[:, 0].sum()
+    T = np.column_stack([family.whitener(theta[0], X, W[:, 0], 0.2)(e) for e in np.eye(2 * L)])
+    whitened = T @ (hessian + 0.2 * np.eye(2 * L)) @ T
+    for k in range(L):
+        own = np.ix_([k, L + k], [k, L + k])
+        np.testing.assert_allclose(whitened[own], np.eye(2), atol=1e-10)
+
+
+@pytest.mark.parametrize("family", [families.VectorFamily(L), families.DirichletFamily(L)])
+def test_whitener_is_finite_without_any_weight(family):
+    _, X, _, _, theta = make_case(family)
+    assert np.isfinite(family.whitener(theta[0], X, np.zeros(N), 0.0)(theta[0])).all()
 
 
 def test_formulas_of_the_binary_families():

@@ -47,6 +47,14 @@ class TestAsProbabilities:
         assert P.dtype == np.float64
         np.testing.assert_array_equal(P, [[0.25, 0.75], [1.0, 0.0]])
 
+    def test_what_is_canonical_already_is_not_copied(self):
+        P = np.array([[0.25, 0.75], [1.0, 0.0]])
+        assert as_probabilities(P) is P
+
+    def test_rows_that_miss_1_by_rounding_alone_keep_their_digits(self):
+        P = np.array([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3 + 2e-16], [0.3, 0.3, 0.3999]])
+        np.testing.assert_array_equal(as_probabilities(P)[:2], P[:2])
+
     def test_read_only_input_is_accepted_and_kept(self):
         P = np.array([[0.3, 0.6995], [0.5, 0.5]])
         P.flags.writeable = False
@@ -114,6 +122,8 @@ class TestEncodeLabels:
             ([0, 1], 2, [0, 0], "different labels"),
             ([0.0, np.nan], 2, None, "NaN"),
             (["x", None], 2, None, "missing"),
+            ([0, 1, 3], 3, [0, 1, 2], "label .*3"),
+            ([-1, 0, 1], 2, [0, 1], "label .*-1"),
             (["x", 3], 2, None, "mixes|different|label"),
             ([[0, 1], [1, 0]], 2, None, "shape"),
         ],

@@ -46,7 +46,7 @@ class Uncalibrated(Calibrator):
         return self
 
     def _calibrate(self, P, Z):
-        return P
+        return P.copy()  # never the caller's own array
 
 
 class Method(NamedTuple):

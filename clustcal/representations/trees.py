@@ -22,7 +22,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 # scikit-learn's classifiers with a public `apply`; histogram boosting has none.
 LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier, DecisionTreeClassifier)
@@ -361,6 +361,9 @@ def _leaves(trees, X, iteration_range):
     if _is_xgboost(trees):
         leaves = _xgboost_predict(trees, X, iteration_range, pred_leaf=True)
     elif isinstance(trees, LEAF_MODELS):
+        if isinstance(trees, GradientBoostingClassifier):
+            # Its `apply` hands the rows on to its trees as they are, and these know no names of features.
+            X = validate_data(trees, X, reset=False, dtype=np.float32, accept_sparse="csr")
         leaves = trees.apply(X)
         leaves = leaves[:, None] if leaves.ndim == 1 else leaves
         start, end = _check_range(iteration_range, leaves.shape[1])

@@ -110,6 +110,7 @@ def probcal(name):
     return fit
 
 
+near_temperature = clustcal.DirichletCalibration(l2=1.0, shrink_to="temperature")
 BBQ = {"score_function": "BIC", "equal_intervals": True, "detection": False, "independent_probabilities": False}
 CONTENDERS = [
     Contender("Platt", "clustcal", ours(clustcal.PlattScaling())),
@@ -135,4 +136,7 @@ CONTENDERS = [
     Contender("Dirichlet", "clustcal", ours(clustcal.DirichletCalibration(odir=(1.0, 0.1))), multiclass=True),
     Contender("Dirichlet", "probmetrics", probmetrics("sms"), multiclass=True),
     Contender("Dirichlet (l2)", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
+    Contender("Dirichlet (l2)", "probmetrics", probmetrics("sms"), multiclass=True),
+    Contender("Dirichlet (near T)", "clustcal", ours(near_temperature), multiclass=True),
+    Contender("Dirichlet (near T)", "probmetrics", probmetrics("sms"), multiclass=True),
 ]

@@ -97,6 +97,7 @@ def test_base_leaves_probabilities_as_they_are():
     labels = np.array(["no", "yes"])
     base = Uncalibrated().fit(P, labels[y])
     np.testing.assert_allclose(base.predict_proba(P), P, atol=1e-15)
+    assert not np.shares_memory(base.predict_proba(P), P)
     assert base.predict([0.2, 0.9]).tolist() == ["no", "yes"]
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,27 @@ class TestLeafCoverage:
         np.testing.assert_array_equal(one_hot.data, 1)
         np.testing.assert_array_equal(np.diff(one_hot.indptr), n_trees)
         np.testing.assert_array_equal(one_hot.sum(axis=1), n_trees)
+
+    @pytest.mark.parametrize(
+        "classifier",
+        [RandomForestClassifier(3, random_state=0), GradientBoostingClassifier(n_estimators=3, random_state=0)],
+    )
+    def test_a_frame_that_the_model_was_fitted_on_gives_no_warning(self, data, classifier):
+        """Boosting hands a frame on to trees that were fitted without names, each of which warns of them."""
+        X, y = data
+        frame = pd.DataFrame(X).add_prefix("f")
+        model = classifier.fit(frame, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            leaves = LeafCoverage(model, n_components=3).fit(frame).leaves(frame)
+        np.testing.assert_array_equal(leaves, clone(classifier).fit(X, y).apply(X).reshape(leaves.shape))
+
+    def test_boosting_refuses_a_frame_with_its_columns_in_another_order(self, data):
+        X, y = data
+        frame = pd.DataFrame(X).add_prefix("f")
+        coverage = LeafCoverage(GradientBoostingClassifier(n_estimators=3).fit(frame, y), n_components=3).fit(frame)
+        with pytest.raises(ValueError, match="feature names"):
+            coverage.leaves(frame[frame.columns[::-1]])
 
     def test_rows_share_a_column_exactly_where_they_share_a_leaf(self, data, model):
         X, _ = data
