@@ -44,6 +44,24 @@ def text_figures(rows, variants=None, selection="test"):
     return pd.Series(figures, dtype=float)
 
 
+def statements(rows):
+    """Judge what the paper says in words of clustered calibration on tabular data.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the paper's methods on any data sets, under any names.
+
+    Returns
+    -------
+    table : DataFrame
+        One line per statement: ``statement``; ``paper`` and ``ours``, what is found there; and ``holds``, whether ours
+        is so without exception. The paper's counts of pairs are taken as shares of ours.
+    """
+    lines = [*_ranking_statements(rows), *_pair_statements(rows), *_capacity_statements(rows)]
+    return pd.DataFrame(lines, columns=["statement", "paper", "ours", "holds"]).astype({"holds": bool})
+
+
 def overall_figures(rows):
     """What the text reads off the main table."""
     table = tables.performance(rows)
@@ -174,6 +192,54 @@ def overhead_figures(rows):
     return pd.Series(figures, dtype=float)
 
 
+def _ranking_statements(rows):
+    nll = tables.performance(rows)["NLL"]
+    is_clustered = nll.index.get_level_values("representation") != BASELINE
+    by_representation = nll[is_clustered].unstack("representation")
+    two, globals_ = by_representation.loc[["Platt", "Beta"]], nll[[("Platt", BASELINE), ("Beta", BASELINE)]]
+    is_two = is_clustered & nll.index.get_level_values("calibrator").isin(two.index)
+    by_dataset = tables.average(rows, ["dataset", *METHOD], ["NLL"])["NLL"].unstack("dataset")
+    calibrated = by_dataset.loc[globals_.index].max() < by_dataset.loc[("base", BASELINE)]
+    learned = by_representation[list(LEARNED)].max(axis=1) < by_representation["Data"]
+    return [
+        _count("Platt and Beta beat no calibration", "all data sets", calibrated, "data sets"),
+        ("the method of the lowest NLL is clustered", "yes", " with ".join(nll.index[0]), is_clustered[0]),
+        _count("clustered Platt and Beta are the first six by NLL", "6 of 6", is_two[: two.size]),
+        _count("clustered Platt and Beta beat both global ones", "6 of 6", two.to_numpy() < globals_.min()),
+        _count("clustered TS beats TS", "3 of 3", by_representation.loc["TS"] < nll["TS", BASELINE]),
+        _count("SHAP and coverage both beat plain features", "all families", learned, "families"),
+    ]
+
+
+def _pair_statements(rows):
+    gains = {selection: tables.gains(tables.pairs(rows, selection)) for selection in tables.SELECTIONS}
+    won = {selection: gain > 0 for selection, gain in gains.items()}
+    p = tables.significance(rows).loc["ECE", "p"]
+    in_brier = _count("and nearly every pair in Brier score", "34 of 36", won["test"]["Brier"])
+    return [
+        _count("clustered wins every pair in NLL, chosen on test data", "36 of 36", won["test"]["NLL"]),
+        _count("the same in AUC", "36 of 36", won["test"]["AUC"]),
+        (*in_brier[:-1], won["test"]["Brier"].mean() >= 34 / 36),
+        _count("clustered wins every pair in NLL, chosen on calibration data", "-", won["calibration"]["NLL"]),
+        ("changes of ECE are not significant", "p = 0.62", f"p = {p:.2g}", p > 0.05),
+    ]
+
+
+def _capacity_statements(rows):
+    table = tables.capacity(rows)
+    gain = table["AUC_cl"] - table["AUC_non"]
+    share = consistency_figures(rows)["consistency/AUC-wins"]
+    return [
+        ("gains in AUC grow with capacity", "yes", f"R² = {_r_squared(gain):.2f}", _slope(gain) > 0),
+        ("every clustered AUC is above every other", "100 %", f"{share:.0f} % of capacities", share == 100),
+    ]
+
+
+def _count(statement, paper, found, things=""):
+    """A statement about all of several cases, which holds if it is true of each."""
+    return statement, paper, f"{int(np.sum(found))} of {np.size(found)} {things}".rstrip(), np.all(found)
+
+
 def _clustered_among_best(means, top):
     """Count the clustered methods among the lowest ``top`` values of every capacity."""
     frame = means.reset_index()
@@ -182,8 +248,14 @@ def _clustered_among_best(means, top):
 
 
 def _r_squared(gain):
-    """R squared of the gain on capacity, the product of the number and the depth of trees."""
-    size = np.prod([gain.index.get_level_values(name) for name in CAPACITY], axis=0)
-    if len(set(size)) < 2:
-        return np.nan
-    return stats.linregress(size, gain).rvalue ** 2
+    """R squared of the gain on capacity; NaN where there is one capacity only."""
+    return np.nan if len(set(_size(gain))) < 2 else stats.linregress(_size(gain), gain).rvalue ** 2
+
+
+def _slope(gain):
+    return stats.linregress(_size(gain), gain).slope
+
+
+def _size(gain):
+    """Capacity as one number, the product of the number and the depth of trees."""
+    return np.prod([gain.index.get_level_values(name) for name in CAPACITY], axis=0)

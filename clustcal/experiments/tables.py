@@ -96,6 +96,28 @@ def datasets(claims):
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset")
 
 
+def printed(claims, table):
+    """Return a table as the paper prints it.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        As `paper.load_claims` returns them.
+    table : str
+        The first word of its ids, such as ``"performance"``; the rest of them must have the same number of parts.
+
+    Returns
+    -------
+    values : Series
+        Indexed by the other parts of the ids, which ``unstack`` can make columns of.
+    """
+    chosen = claims[claims["id"].str.startswith(f"{table}/")]
+    parts = chosen["id"].str.split("/", expand=True).drop(columns=0)
+    levels = [pd.to_numeric(part) if part.str.isdigit().all() else part for _, part in parts.items()]
+    index = pd.MultiIndex.from_arrays(levels, names=[None] * len(levels))
+    return pd.Series(chosen["value"].to_numpy(), index=index, name=table)
+
+
 def performance(rows):
     """Return the main table: methods by their mean log-loss, best first, with the five metrics."""
     return average(rows, METHOD, list(MAIN_METRICS)).sort_values("NLL", kind="stable")
@@ -161,6 +183,31 @@ def relative_gains(paired):
     return 100 * gains(paired) / before
 
 
+def family_gains(rows, metric="NLL"):
+    """Return by how many percent each clustered method is better than the global one of its family, run by run.
+
+    Nothing is chosen: a pair is one family on one split at one capacity.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the group ``"paper"``, with those of ``"variants"`` where these are wanted; see `as_paper_rows`.
+    metric : str, default="NLL"
+
+    Returns
+    -------
+    gains : Series
+        In percent of the global method's value; indexed by data set, `CAPACITY`, seed, `METHOD` and settings.
+    """
+    run = ["dataset", *CAPACITY, "seed", "calibrator"]
+    values = rows[rows["calibrator"].isin(GLOBAL)].set_index([*run, "representation", "settings"])[metric]
+    before = values.xs((BASELINE, ""), level=("representation", "settings"))
+    after = values.drop(BASELINE, level="representation")
+    before = before.reindex(after.index.droplevel(["representation", "settings"])).to_numpy()
+    sign = 1 if metric in HIGHER_IS_BETTER else -1
+    return (100 * sign * (after - before) / before).rename("gain")
+
+
 def improvement(rows, selection="test"):
     """Return the relative improvement of every data set: mean over capacities and half width of its 95 % t interval.
 
@@ -209,6 +256,82 @@ def significance(rows, selection="test"):
         },
         orient="index",
     ).rename_axis("metric")
+
+
+def best_method(rows, metric="NLL"):
+    """Return the rows of the method that is best at every data set and capacity, by its mean over the seeds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the methods to choose among.
+    metric : str, default="NLL"
+
+    Returns
+    -------
+    rows : DataFrame
+        One row per data set, capacity and seed.
+    """
+    case = ["dataset", *CAPACITY]
+    means = rows.groupby([*case, *METHOD])[metric].mean()
+    means = (-means if metric in HIGHER_IS_BETTER else means).reset_index()
+    return rows.merge(means.loc[means.groupby(case)[metric].idxmin(), [*case, *METHOD]])
+
+
+def compare(rows, reference, metric="NLL", by=("dataset", *METHOD)):
+    """Return by how many percent of a reference methods are better, run by run on the same split and classifier.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the methods.
+    reference : DataFrame
+        One row per data set, capacity and seed, such as those of `best_method`.
+    metric : str, default="NLL"
+    by : sequence of str
+        A line for each value of these: some of ``"dataset"``, `CAPACITY` and `METHOD`.
+
+    Returns
+    -------
+    table : DataFrame
+        ``mean``; ``ci``, half width of its 95 % t interval over seeds, of which each is a mean over whatever else is
+        not in ``by``; ``runs``, and ``wins`` among them.
+
+    Raises
+    ------
+    ValueError
+        If the reference has two rows for one run.
+    """
+    run = ["dataset", *CAPACITY, "seed"]
+    if reference.duplicated(run).any():
+        raise ValueError("reference has two rows of one data set, capacity and seed; expected one.")
+    before = reference[[*run, metric]].rename(columns={metric: "before"})
+    together = rows.merge(before, on=run)
+    sign = 1 if metric in HIGHER_IS_BETTER else -1
+    gain = together.assign(gain=100 * sign * (together[metric] / together["before"] - 1))
+    by_seed = gain.groupby([*by, "seed"])["gain"].mean()
+    table = by_seed.groupby(list(by)).agg(mean="mean", ci=lambda values: metrics.t_interval(values).half_width)
+    runs = gain.groupby(list(by))["gain"].agg(runs="size", wins=lambda values: int((values > 0).sum()))
+    return table.join(runs)
+
+
+def spread(table, rows):
+    """Return the standard deviation over seeds of every cell of a table.
+
+    Parameters
+    ----------
+    table : callable
+        Makes the table of rows; here, of those of each seed alone.
+    rows : DataFrame
+
+    Returns
+    -------
+    table : DataFrame
+        In the form of ``table(rows)``, though its lines may be in another order.
+    """
+    each = {seed: table(of_seed) for seed, of_seed in rows.groupby("seed")}
+    lines = list(range(1, 1 + next(iter(each.values())).index.nlevels))
+    return pd.concat(each).groupby(level=lines).std(ddof=1)
 
 
 def stroke_clusters(clusters, representation=CLUSTERS):
@@ -326,6 +449,45 @@ def costs(rows):
     )
     units = by_dataset.size()
     return (seconds / 3600).assign(units=units, seconds_per_unit=seconds["all"] / units)
+
+
+def growth(rows):
+    """Return the seconds of each step beside the number of rows, by data set: means over depths and seeds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows as they are in the store.
+
+    Returns
+    -------
+    table : DataFrame
+        Data sets from the smallest, with their ``rows``. ``training`` of the classifier; then for its largest number of
+        trees the extraction of ``SHAP`` and ``coverage`` of the calibration and the test part, and ``K-means``, the
+        ``fit`` of the paper's clustered methods and their ``prediction``, mean over these methods; the
+        ``kernel`` of local calibration errors, its seconds divided by the number of methods that shared it.
+    """
+    unit = ["dataset", "max_depth", "seed", "unit_seconds"]
+    sharing = rows.groupby(unit)["nll"].transform("size")
+    trees = rows.groupby("dataset")["n_estimators"].transform("max")
+    is_clustered = rows["calibrator"].isin(GLOBAL) & (rows["representation"] != BASELINE) & (rows["settings"] == "")
+    clustered = rows[is_clustered & (rows["n_estimators"] == trees)]
+    by_representation = clustered.groupby(["representation", "dataset"])["extraction_seconds"].mean()
+    of_method = clustered.groupby("dataset")[["clustering_seconds", "fit_seconds", "predict_seconds"]].mean()
+    parts = ["n_train", "n_calibration", "n_test"]
+    table = pd.DataFrame(
+        {
+            "rows": rows.groupby("dataset")[parts].first().sum(axis=1),
+            "training": rows.groupby("dataset")["training_seconds"].mean(),
+            "SHAP": by_representation.get("SHAP"),
+            "coverage": by_representation.get("Coverage"),
+            "K-means": of_method["clustering_seconds"],
+            "fit": of_method["fit_seconds"],
+            "prediction": of_method["predict_seconds"],
+            "kernel": (rows["kernel_seconds"] / sharing).groupby(rows["dataset"]).mean(),
+        }
+    )
+    return table.sort_values("rows")
 
 
 def variation(rows, variants, settings, representations=("SHAP", "Coverage", "Data")):

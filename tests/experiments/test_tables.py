@@ -94,6 +94,24 @@ def test_unknown_selection_is_refused(rows):
         tables.pairs(rows, "train")
 
 
+def test_family_gains_pair_every_run_with_the_global_method_of_its_family(rows):
+    """Two families on two data sets, at two capacities and on two seeds, 0.002 around the log-losses of the table."""
+    gains = tables.family_gains(rows)
+    assert len(gains) == 16
+    first = ("Adult", 100, 6, 0)
+    assert gains[(*first, "Platt", "SHAP", "")] == pytest.approx(100 * (0.398 - 0.388) / 0.398)
+    assert gains[("Adult", 300, 8, 1, "TS", "SHAP", "")] == pytest.approx(100 * (0.492 - 0.512) / 0.492)
+    assert tables.family_gains(rows, "AUC")[(*first, "Platt", "SHAP", "")] == pytest.approx(100 * 0.01 / 0.60)
+
+
+def test_family_gains_of_variants_are_over_the_same_global_method(stored, rows):
+    variants = tables.as_paper_rows(make_variants(stored, "temperature=0.1", -0.1), group="variants")
+    gains = tables.family_gains(pd.concat([rows, variants]))
+    assert len(gains) == 32
+    found = gains[("Adult", 100, 6, 0, "Platt", "SHAP", "temperature=0.1")]
+    assert found == pytest.approx(100 * (0.398 - 0.9 * 0.388) / 0.398)
+
+
 def test_improvement_is_relative_and_has_t_intervals(rows):
     """Log-loss falls by 1/40 and 1/49 on Adult, by 1/10 and 1/10 on Stroke."""
     table = tables.improvement(rows)
@@ -122,6 +140,54 @@ def test_significance_without_any_difference_has_no_p_value(rows):
     assert np.isnan(tables.significance(rows.assign(ECE=0.1)).loc["ECE", "p"])
 
 
+def test_best_method_is_chosen_for_every_case_on_its_own(rows):
+    """Of the global two, Platt is better but for Adult with 300 trees; of all five by AUC, the two with SHAP."""
+    globals_ = rows[(rows["representation"] == "Baseline") & (rows["calibrator"] != "base")]
+    best = tables.best_method(globals_)
+    assert len(best) == 4 * 2
+    assert best.groupby(["dataset", "max_depth"])["calibrator"].unique().str.join("+").tolist() == [
+        "Platt",
+        "TS",
+        "Platt",
+        "Platt",
+    ]
+    assert_allclose(best.groupby(["dataset", "max_depth"])["NLL"].mean(), [0.40, 0.49, 0.20, 0.30])
+    by_auc = tables.best_method(rows, "AUC").groupby(["dataset", "max_depth"])["calibrator"].first()
+    assert by_auc.tolist() == ["Platt", "Platt", "TS", "Platt"]
+
+
+def test_compare_is_run_by_run(rows):
+    """Platt with SHAP against Platt, both 0.002 lower at one seed and higher at the other."""
+    platt = rows[rows["calibrator"] == "Platt"]
+    clustered, global_ = (platt[platt["representation"] == name] for name in ("SHAP", "Baseline"))
+    table = tables.compare(clustered, global_).loc["Stroke"]
+    seeds = [100 * (0.01 / (0.20 + d) + 0.03 / (0.30 + d)) / 2 for d in (-0.002, 0.002)]
+    assert_allclose(table["mean"], np.mean(seeds))
+    assert_allclose(table["ci"], T * (seeds[0] - seeds[1]) / 2, rtol=1e-6)
+    assert table[["runs", "wins"]].to_numpy().tolist() == [[4, 4]]
+
+
+def test_compare_counts_losses_and_knows_which_way_is_better(rows):
+    ts, base = rows[rows["calibrator"] == "TS"], rows[rows["calibrator"] == "base"]
+    wins = tables.compare(ts, base, by=["representation"])["wins"]
+    assert wins.to_dict() == {"Baseline": 6, "SHAP": 6}  # of 8: both lose on Stroke with 300 trees
+    auc = tables.compare(ts[ts["dataset"] == "Adult"], base, "AUC").loc[("Adult", "TS", "SHAP")]
+    assert auc["mean"] == pytest.approx(100 * np.mean([0.19 / 0.40, 0.09 / 0.40]))
+
+
+def test_compare_refuses_a_reference_of_two_methods(rows):
+    with pytest.raises(ValueError, match="reference has two rows of one data set, capacity and seed; expected one"):
+        tables.compare(rows, rows)
+
+
+def test_spread_is_the_deviation_of_the_table_of_each_seed(rows):
+    """Log-losses lie 0.002 around their mean, Brier scores are the same for both seeds."""
+    table = tables.spread(tables.performance, rows)
+    assert set(table.index) == set(tables.performance(rows).index)
+    assert_allclose(table["NLL"], 0.002 * np.sqrt(2))
+    assert_allclose(table["Brier"], 0, atol=1e-12)
+
+
 def test_correlations_are_means_over_capacities(rows):
     """Ranks by hand: ECE and log-loss correlate by 0.5 at the first capacity and by 0.9 at the second."""
     table = tables.correlations(rows)
@@ -148,6 +214,18 @@ def test_costs_count_what_a_unit_did_once(stored):
     assert_allclose(methods, 4 * (0.01 + 0.03 + 0.02 + 0.03) + 4 * 2 * 0.1 + 4 * 5 * 0.001)
 
 
+def test_growth_takes_the_most_trees_and_shares_the_kernel(stored):
+    """SHAP values of 300 trees took 3 s, and those of 100 trees of another depth 1 s; five methods share 1 s."""
+    sizes = {"n_train": 60, "n_calibration": 20, "n_test": 20}
+    larger = stored["dataset"] == "adult"
+    sized = stored.assign(**{name: size * np.where(larger, 10, 1) for name, size in sizes.items()})
+    table = tables.growth(sized)
+    assert table["rows"].to_dict() == {"stroke": 100, "adult": 1000}
+    assert_allclose(table.loc["adult", ["training", "SHAP", "kernel"]].tolist(), [2, 3, 1 / 5])
+    assert_allclose(table.loc["adult", ["K-means", "fit", "prediction"]].tolist(), [0.1, 0.03, 0.001])
+    assert table["coverage"].isna().all()
+
+
 def test_variation_is_relative_to_the_papers_setting(stored, rows):
     """Log-loss rises by 2 % on Adult and falls by 1 % on Stroke; AUC stays."""
     shift = np.where(stored[stored["representation"] != "Baseline"]["dataset"] == "adult", 0.02, -0.01)
@@ -156,6 +234,18 @@ def test_variation_is_relative_to_the_papers_setting(stored, rows):
     assert_allclose(table.loc["NLL"], [0.5, 50, 50])
     assert_allclose(table.loc["AUC"], [0, 0, 0])
     assert np.isnan(tables.variation(rows, variants, "n_clusters=7", ("Data",)).loc["NLL", "mean"])
+
+
+def test_printed_tables_are_those_of_the_paper():
+    performance = tables.printed(load_claims(), "performance").unstack()
+    assert performance.shape == (21, 5)
+    assert performance.loc[("Platt", "SHAP")].to_dict() == {
+        **{"NLL": 0.2983, "AUC": 0.8244, "Brier": 0.0897, "ECE": 0.0266, "LCE": 0.6620},
+    }
+    capacity = tables.printed(load_claims(), "capacity")
+    assert capacity[300, 8, "AUC_cl"] == 0.8225
+    improvement = tables.printed(load_claims(), "improvement").unstack([1, 2])
+    assert improvement.loc["Stroke", ("AUC", "ci")] == 1.21
 
 
 def test_datasets_stand_beside_those_of_the_paper():

@@ -1,0 +1,155 @@
+"""Entries and ledger as text: complete, safe to set, and with anchors that links can rely on."""
+
+import re
+import sys
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from clustcal.experiments import ledger, pages
+from clustcal.experiments.paper import load_claims
+from clustcal.experiments.results import FOLDER
+
+ERRATUM = {
+    "id": "lce-column",
+    "place": "Main table",
+    "printed": "LCE between 0.54 and 0.75",
+    "instead": "MLCE",
+    "evidence": "By |p - q| and p_A, *not* [this](that).",
+    "numbers": {"rows": 3780, "nll": [0.299, 0.2989], "by_part": {"a": 1, "b": 0.5}},
+    "claims": ["protocol/points"],
+}
+DEVIATION = {"id": "mean-loss", "subject": "Loss", "paper": "A sum.", "ours": "The mean.", "why": "So.", "effect": "?"}
+
+
+@pytest.fixture
+def claims():
+    """Four lines of the ledger: judged with and without a spread, blocked, and not attempted."""
+    lines = [
+        ("protocol/points", "5,780", "runs", 0.5, 3780.0, None, "differs", None),
+        ("performance/Platt/SHAP/NLL", "0.2983", "nat", 0.00005, 0.3012345, 0.002, "within tolerance", None),
+        ("performance/TS/Data/NLL", "0.3441", "nat", 0.00005, None, None, "blocked", 0.35),
+        ("images/A & B/TS/NLL", "0.3156", "nat", 0.00005, None, None, "not attempted", None),
+    ]
+    names = ["id", "printed", "unit", "half_digit", "ours", "sd", "verdict", "open"]
+    frame = pd.DataFrame(lines, columns=names).astype({"ours": float, "sd": float, "open": float})
+    return frame.assign(metric='log-loss of "P"')
+
+
+class TestEntries:
+    @pytest.mark.parametrize("file", ["deviations.yml", "errata.yml"])
+    def test_anchor_of_every_title_is_the_id(self, file):
+        """As GitHub and MyST make anchors: lower case, hyphens for spaces, no other signs."""
+        for entry in pages.read_entries(FOLDER / file):
+            title = pages.make_title(entry["id"])
+            assert re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") == entry["id"]
+
+    def test_title_of_every_entry_links_to_its_heading(self):
+        contents = pages.list_entries([ERRATUM], "place")
+        assert contents == "- [LCE column](#lce-column): Main table"
+        assert "### LCE column\n" in pages.write_errata([ERRATUM | {"claims": []}], pd.DataFrame({"id": []}))
+
+    def test_an_erratum_says_where_what_instead_and_why(self, claims):
+        text = pages.write_errata([ERRATUM], claims)
+        for part in (
+            "**Where.** Main table",
+            "**Printed.** LCE between 0.54 and 0.75",
+            "**Instead.** MLCE",
+            "**Evidence.**",
+        ):
+            assert part in text
+
+    def test_signs_of_running_text_are_no_markup(self, claims):
+        assert r"By \|p - q\| and p\_A, \*not\* \[this\](that)." in pages.write_errata([ERRATUM], claims)
+
+    def test_numbers_stand_in_a_line(self, claims):
+        text = pages.write_errata([ERRATUM], claims)
+        assert "**Numbers.** rows 3,780; nll 0.299, 0.2989; by part a 1, b 0.5.\n" in text
+
+    def test_lines_of_the_ledger_stand_under_their_erratum(self, claims):
+        assert "- protocol/points: printed 5,780 runs, ours 3,780: differs" in pages.write_errata([ERRATUM], claims)
+
+    def test_an_erratum_without_numbers_has_no_empty_list(self, claims):
+        bare = {key: value for key, value in ERRATUM.items() if key != "numbers"} | {"claims": []}
+        text = pages.write_errata([bare], claims)
+        assert "Numbers" not in text
+        assert "In the ledger" not in text
+
+    def test_a_deviation_has_all_its_fields(self):
+        text = pages.write_deviations([DEVIATION])
+        assert text.startswith("### Mean loss\n")
+        for part in (
+            "**About.** Loss",
+            "**The paper.** A sum.",
+            "**Here.** The mean.",
+            "**Why.** So.",
+            "**Effect.** ?",
+        ):
+            assert part in text
+
+    def test_without_yaml_the_message_says_what_to_install(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "yaml", None)
+        with pytest.raises(ImportError, match="pip install pyyaml"):
+            pages.read_entries(FOLDER / "errata.yml")
+
+
+class TestLedger:
+    def test_every_number_of_the_paper_is_in_a_group_with_a_name(self):
+        assert set(load_claims()["id"].str.split("/").str[0]) == set(pages.GROUPS)
+
+    def test_groups_open_on_demand_and_say_their_score(self, claims):
+        groups = BeautifulSoup(pages.write_ledger(claims), "html.parser").find_all("details")
+        assert [group.summary.get_text() for group in groups] == [
+            "Size of the study: 1 differs",
+            "Tabular: all methods: 1 within tolerance, 1 blocked",
+            "Images: 1 not attempted",
+        ]
+
+    def test_a_line_has_what_is_printed_ours_and_the_verdict(self, claims):
+        rows = BeautifulSoup(pages.write_ledger(claims), "html.parser").find_all("tr")
+        texts = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in rows]
+        assert ["points", "5,780 runs", "3,780", "differs"] in texts
+        assert ["Platt, SHAP, NLL", "0.2983 nat", "0.30123 ± 0.00200", "within tolerance", ""] in texts
+        assert ["TS, Data, NLL", "0.3441 nat", "", "blocked", "0.35000"] in texts
+
+    def test_signs_are_escaped(self, claims):
+        text = pages.write_ledger(claims)
+        assert "A &amp; B" in text
+        assert 'title="log-loss of &quot;P&quot;"' in text
+
+    def test_the_whole_ledger_stays_light(self):
+        stored = ledger.read_ledger(FOLDER / "claims.csv")
+        text = pages.write_ledger(stored)
+        assert text.count("<tr>") == len(stored) + text.count("<details")
+        assert len(text.encode()) < 250_000
+
+    def test_words_of_ids_are_explained(self, claims):
+        ids = ["capacity/100/6/NLL_non", "capacity/100/6/AUC_cl", "improvement/All/NLL/ci", "rejection/0.1"]
+        text = pages.write_ledger(claims.assign(id=ids))
+        names = [cell.get_text() for cell in BeautifulSoup(text, "html.parser").select("th[scope=row]")]
+        assert names == [
+            "100, 6, NLL, not clustered",
+            "100, 6, AUC, clustered",
+            "All, NLL, half width of interval",
+            "0.1",
+        ]
+
+
+class TestDigits:
+    @pytest.mark.parametrize(
+        ("value", "half_digit", "text"),
+        [
+            (0.298349, 5e-5, "0.29835"),
+            (0.62, 0.005, "0.620"),
+            (36.0, 0.5, "36"),
+            (57.4, 0.5, "57.4"),
+            (48842.0, 0.5, "48,842"),
+            (-4.5, 0.005, "\N{MINUS SIGN}4.500"),
+            (2.9e-11, 5e-13, "2.9e-11"),
+            (6e-4, 5e-5, "0.00060"),
+            (float("nan"), 0.5, ""),
+        ],
+    )
+    def test_one_digit_more_than_printed(self, value, half_digit, text):
+        assert pages.as_printed(value, half_digit) == text
