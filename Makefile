@@ -6,10 +6,10 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup torch book test lint bench scores lock clean
+.PHONY: help setup torch book notebooks notebooks-check lab test lint bench scores lock clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(READY)  ## make .venv and install everything at its locked version
 
@@ -28,6 +28,15 @@ torch: setup  ## install torch again, from TORCH_INDEX if that is set
 
 book: setup  ## build the book into _build/html
 	@$(PY) tools/build_book.py
+
+notebooks: setup  ## write the chapters as notebooks into book/notebooks, for Binder and Colab
+	@$(PY) tools/build_notebooks.py
+
+notebooks-check: setup  ## run every one of these notebooks in a fresh environment
+	@CLUSTCAL_NOTEBOOKS=all $(PY) -m pytest tests/book/test_notebooks_run.py
+
+lab: setup  ## open the chapters as notebooks in JupyterLab
+	@JUPYTER_CONFIG_PATH=$(CURDIR)/tools/lab JUPYTER_PREFER_ENV_PATH=1 $(VENV)/bin/jupyter lab --ServerApp.root_dir=book
 
 test: setup  ## run all tests
 	@$(PY) -m pytest

@@ -4,7 +4,8 @@
 def glue(name, value):
     """Hand a value to the running text of the book, where ``{glue:text}`name``` prints it.
 
-    Outside the book, where myst_nb is not installed, this does nothing, so that a chapter runs anywhere.
+    It also prints the name and the value, which the book hides: in a notebook the text has the name in place of the
+    value. Where myst_nb is not installed it does nothing else, so that a chapter runs anywhere.
 
     Parameters
     ----------
@@ -16,10 +17,12 @@ def glue(name, value):
     Examples
     --------
     >>> glue("rows", 10)
+    rows = 10
     """
+    value = getattr(value, "item", lambda: value)()  # a numpy number prints as np.float64(...)
+    print(f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}")
     try:
         from myst_nb import glue as glue_into_book
     except ImportError:
         return
-    # A numpy number prints as np.float64(...), which the book cannot format.
-    glue_into_book(name, getattr(value, "item", lambda: value)(), display=False)
+    glue_into_book(name, value, display=False)

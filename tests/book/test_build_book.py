@@ -8,7 +8,7 @@ import build_book
 import pytest
 from book_sources import ROOT
 
-FAILING_CHAPTER = """---
+CHAPTER = """---
 jupytext:
   text_representation:
     extension: .md
@@ -17,14 +17,16 @@ kernelspec:
   display_name: Python 3
   language: python
   name: python3
+needs: [{needs}]
 ---
 
 # A chapter
 
-```{code-cell} ipython3
-1 / 0
+```{{code-cell}} ipython3
+{code}
 ```
 """
+FAILING_CHAPTER = CHAPTER.format(needs="", code="1 / 0")
 
 
 @pytest.fixture
@@ -94,15 +96,52 @@ def test_chapters_run_without_the_data_folder(monkeypatch):
     assert "CLUSTCAL_DATA_DIR" not in build_book.kernel_environment()
 
 
-def test_a_failing_cell_fails_the_build_and_shows_its_traceback(project):
+@pytest.fixture
+def with_a_chapter_that_needs_more(project):
+    (project / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: more\n- file: other\n")
+    (project / "book/index.md").write_text("# A book\n\nSee [more](more.md) and [the other page](other.md).\n")
+    (project / "book/other.md").write_text("# Another page\n")
+    (project / "book/more.md").write_text(CHAPTER.format(needs="no_such_module", code="import no_such_module"))
+    return project
+
+
+def test_a_site_without_a_chapter_is_not_current_once_the_chapter_can_be_built(
+    with_a_chapter_that_needs_more, monkeypatch
+):
+    project = with_a_chapter_that_needs_more
+    build = build_book.Build(project)
+    build.write(**build.now)
+    assert build_book.Build(project).is_current()
+    monkeypatch.setattr(build_book, "left_out", lambda root: {})
+    assert not build_book.Build(project).is_current()
+
+
+def run_builder(project):
+    """Run the builder on a project that gets the frame of the book; return how it ended and what it printed."""
     for name in ("_config.yml", "tools", "book/_static", "book/_assets"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, project / name)
-    config = (project / "_config.yml").read_text().replace("bibtex_bibfiles: [references.bib]", "")
-    (project / "_config.yml").write_text(config.replace("- sphinxcontrib.bibtex", ""))
-    (project / "book/index.md").write_text(FAILING_CHAPTER)
+    config = [line for line in (project / "_config.yml").read_text().splitlines() if "bibtex" not in line]
+    (project / "_config.yml").write_text("\n".join(config))  # there is no bibliography here
     command = [sys.executable, "tools/build_book.py", "--no-checks"]
     ended = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert ended.returncode != 0
-    assert "ZeroDivisionError" in ended.stdout + ended.stderr
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_a_failing_cell_fails_the_build_and_shows_its_traceback(project):
+    (project / "book/index.md").write_text(FAILING_CHAPTER)
+    status, printed = run_builder(project)
+    assert status != 0
+    assert "ZeroDivisionError" in printed
     assert not build_book.Build(project).is_current()
+
+
+def test_a_chapter_that_needs_a_missing_module_is_left_out_with_a_message(with_a_chapter_that_needs_more):
+    project = with_a_chapter_that_needs_more
+    status, printed = run_builder(project)
+    assert status == 0, printed
+    assert printed.count("The chapter more is left out: it needs no_such_module") == 1
+    assert not (project / "_build/html/more.html").exists()
+    page = (project / "_build/html/index.html").read_text()
+    assert "See more and" in page
+    assert "other.html" in page

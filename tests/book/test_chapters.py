@@ -8,7 +8,7 @@ import build_book
 import jupytext
 import nbformat
 import pytest
-from book_sources import chapters, pages, source
+from book_sources import chapters, missing, pages, source
 from nbclient import NotebookClient
 
 CHAPTERS = chapters()
@@ -22,6 +22,8 @@ resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darw
 @cache
 def executed(chapter):
     """Run a chapter; return its code cells, the seconds it took and the bytes it needed at most."""
+    if missing(chapter):
+        pytest.skip(f"the chapter needs {', '.join(missing(chapter))}, which is not installed")
     notebook = jupytext.read(source(chapter))
     notebook.cells.append(nbformat.v4.new_code_cell(PEAK_MEMORY))
     folder = {"metadata": {"path": str(source(chapter).parent)}}

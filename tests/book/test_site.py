@@ -7,8 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from book_extension import MODULES, documented_name, public_names
-from book_sources import ROOT
-from book_sources import pages as pages_of_contents
+from book_sources import ROOT, built
 from bs4 import BeautifulSoup
 
 # What makes a browser load something: element and attribute. A plain hyperlink does not.
@@ -75,7 +74,7 @@ def internal_links(path):
         yield link, target, unquote(parts.fragment)
 
 
-@pytest.mark.parametrize("name", pages_of_contents())
+@pytest.mark.parametrize("name", built())
 def test_every_page_of_the_contents_is_there_with_one_title(site, name):
     assert len(page(site / f"{name}.html").select("article h1")) == 1
 

@@ -1,10 +1,10 @@
 """The built site in a real browser, opened from disk. Skipped, with the reason, where there is no Chromium."""
 
 import pytest
-from book_sources import pages
+from book_sources import built
 
 
-@pytest.fixture(scope="module", params=[*pages(), "search", "genindex"])
+@pytest.fixture(scope="module", params=[*built(), "search", "genindex"])
 def opened(site, browser, request):
     """The browser with a page open; every test of the page uses this one visit."""
     browser.open((site / f"{request.param}.html").as_uri())
