@@ -92,9 +92,10 @@ def reproduce_tabular(options):
 def judge_claims(options):
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
+    from clustcal.experiments.results import read_rows
 
     path = options.results / "claims.csv"
-    fresh = ledger.make_ledger(ledger.read_results(options.results))
+    fresh = ledger.make_ledger(read_rows(options.results))
     if not options.check:
         ledger.write_ledger(fresh, path)
     print(ledger.summarise(fresh).to_string())

@@ -22,6 +22,7 @@ from pathlib import Path
 import nbformat
 from book_sources import front_matter
 from jupyter_book.config import get_final_config
+from launch_buttons import FOLDER
 from notebook_markdown import Page
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -30,7 +31,6 @@ from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = "notebooks"  # in the folder of the book, with the folders of the chapters below it
 NOT_FOR_READERS = {"all", "bench", "book", "test"}  # extras
 NOTE = """\
 *This notebook is made from [a chapter of the book]({source}).

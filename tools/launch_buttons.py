@@ -7,7 +7,7 @@ and which is full of directives of the book. Loaded by `_config.yml`.
 import shutil
 from pathlib import Path
 
-FOLDER = "notebooks"
+FOLDER = "notebooks"  # in the folder of the book, with the folders of the chapters below it
 
 
 def point_at_notebook(app, pagename, templatename, context, doctree):

@@ -16,7 +16,6 @@ from clustcal.experiments import figures, protocol, tables
 from clustcal.experiments.grid import GATED, PAPER_DATASETS, STAND_INS, get_entries
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.results import complete_datasets, keep_complete
-from clustcal.experiments.store import Store
 
 VERDICTS = ("match", "within tolerance", "better", "differs", "not attempted", "blocked")
 # Where no function of ours computes a number: what stands in the way, by the first word of its id.
@@ -153,11 +152,6 @@ def compute(rows, names, spread=True):
         for function in FROM_ROWS:
             computed |= _from_rows(function, paper, variants, spread)
     return computed
-
-
-def read_results(folder="results"):
-    """Return the rows of the tabular study in a folder of results."""
-    return Store(Path(folder) / "tabular").read()
 
 
 def write_ledger(ledger, path):

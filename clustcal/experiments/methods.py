@@ -26,6 +26,8 @@ from clustcal.local import LocalRecalibration
 # The table's word for a representation, and its name in `protocol.REPRESENTATIONS`.
 REPRESENTATIONS = {"Coverage": "coverage", "SHAP": "shap", "Data": "data"}
 BASELINE = "Baseline"
+# The parametric families by their names in the table, see `get_families`: the paper compares these with one another.
+GLOBAL = ("Platt", "Beta", "TS")
 
 
 class Uncalibrated(Calibrator):

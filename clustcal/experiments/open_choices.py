@@ -13,9 +13,9 @@ import pandas as pd
 from clustcal import metrics
 from clustcal.datasets import load, load_scores
 from clustcal.experiments import protocol, tables
-from clustcal.experiments.grid import get_entries
+from clustcal.experiments.grid import select_entries
 from clustcal.experiments.results import FOLDER
-from clustcal.experiments.runner import Unit, run_unit
+from clustcal.experiments.runner import Unit, missing_entries, run_unit
 from clustcal.experiments.store import Store
 from clustcal.local import LocalRecalibration
 
@@ -43,18 +43,16 @@ def compute(store, names=DATASETS, seeds=protocol.SEEDS, choices=CHOICES, load=l
     load : callable, default=:func:`clustcal.datasets.load`
     """
     n_estimators, max_depth = CAPACITY
-    entries = [entry for entry in get_entries("paper") if entry.method.name in METHODS]
     for name in names:
         data = load(name)
         for seed in seeds:
             for settings, changes in choices.items():
-                known = store.keys(name)
-                key = lambda entry: (name, n_estimators, max_depth, seed, *entry.key[:2], settings)  # noqa: B023
-                if all(key(entry) in known for entry in entries):
-                    continue
-                rows = run_unit(data, Unit(name, max_depth, seed), {n_estimators: entries}, **changes)
-                store.append(name, [{**row, "settings": settings} for row in rows])
-                yield f"{name} seed {seed} {settings or 'as in the study'}"
+                unit = Unit(name, max_depth, seed)
+                entries = [entry._replace(settings=settings) for entry in select_entries(METHODS)]
+                missing = missing_entries(unit, [n_estimators], entries, store.keys(name))
+                if missing:
+                    store.append(name, run_unit(data, unit, missing, **changes))
+                    yield f"{name} seed {seed} {settings or 'as in the study'}"
 
 
 def compare(rows):
@@ -71,7 +69,9 @@ def compare(rows):
         Indexed by data set and settings: NLL of ``base``, of the best ``global`` and the best ``clustered`` method by
         mean over the seeds, the ``gain`` in percent and its half width ``ci``, a 95 % t interval over the seeds.
     """
-    return rows.groupby(["dataset", "settings"], sort=False).apply(_compare)
+    by = ["dataset", "settings"]
+    lines = {key: _compare(of_choice) for key, of_choice in rows.groupby(by, sort=False)}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(by)
 
 
 def bins_of_ece(names=("adult", "stroke"), n_bins=BINS):
@@ -79,15 +79,13 @@ def bins_of_ece(names=("adult", "stroke"), n_bins=BINS):
 
     From the shipped scores of seed 0; indexed by data set and method, one column per number of bins.
     """
-    methods = [entry.method for entry in get_entries("paper") if entry.key[1] == tables.BASELINE]
     lines = {}
     for name in names:
         scores = load_scores(name)
-        for method in methods:
-            if method.name in ("Platt", "Beta", "base"):
-                Q = method.make(0).fit(scores.P_cal, scores.y_cal).predict_proba(scores.P_test)
-                errors = {n: metrics.ada_ece(scores.y_test, Q, n_bins=n) for n in n_bins}
-                lines[name, method.name] = errors
+        for entry in select_entries(["Platt/Baseline", "Beta/Baseline", "base"]):
+            Q = entry.method.make(0).fit(scores.P_cal, scores.y_cal).predict_proba(scores.P_test)
+            errors = {n: metrics.ada_ece(scores.y_test, Q, n_bins=n) for n in n_bins}
+            lines[name, entry.method.name] = errors
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(["dataset", "method"])
 
 
@@ -126,21 +124,18 @@ def main(arguments=None):
 
 
 def _compare(rows):
-    nll = rows.pivot_table(index="seed", columns=["calibrator", "representation"], values="nll")
-    base = nll.pop(("base", tables.BASELINE))
-    is_global = nll.columns.get_level_values("representation") == tables.BASELINE
-    best = {kind: nll.loc[:, mask].mean().idxmin() for kind, mask in (("global", is_global), ("clustered", ~is_global))}
-    gain = 100 * (1 - nll[best["clustered"]] / nll[best["global"]])
+    is_base, is_global = rows["calibrator"] == "base", rows["representation"] == tables.BASELINE
+    kinds = (is_global & ~is_base, ~is_global)
+    before, after = (tables.best_method(rows[kind], "nll").set_index("seed")["nll"] for kind in kinds)
+    gain = tables.percent_better(after, before, "NLL")
     interval = metrics.t_interval(gain) if len(gain) > 1 else None
-    return pd.Series(
-        {
-            "base": base.mean(),
-            "global": nll[best["global"]].mean(),
-            "clustered": nll[best["clustered"]].mean(),
-            "gain": gain.mean(),
-            "ci": np.nan if interval is None else interval.half_width,
-        }
-    )
+    return {
+        "base": rows.loc[is_base, "nll"].mean(),
+        "global": before.mean(),
+        "clustered": after.mean(),
+        "gain": gain.mean(),
+        "ci": np.nan if interval is None else interval.half_width,
+    }
 
 
 if __name__ == "__main__":

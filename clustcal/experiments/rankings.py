@@ -10,19 +10,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from clustcal.experiments.methods import BASELINE
-from clustcal.experiments.tables import CAPACITY, METHOD
+from clustcal.experiments.methods import BASELINE, GLOBAL
+from clustcal.experiments.tables import CASE, HIGHER_IS_BETTER, METHOD
 
 # What the columns of `tables.as_paper_rows` are called outside of the paper, whose "ECE" is AdaECE and "LCE" is MLCE.
 PLAIN_NAMES = {"ECE": "AdaECE", "fixed-bin ECE": "ECE", "mce": "MCE", "mean LCE": "LCE", "LCE": "MLCE"}
 PROPER = ("NLL", "Brier")
 CALIBRATION = ("AdaECE", "ECE", "MCE", "LCE", "MLCE")
-HIGHER_IS_BETTER = ("AUC", "Accuracy")
 METRICS = (*PROPER, "AUC", "Accuracy", *CALIBRATION)
 # These cannot move a forecast whose mean is wrong: they have no intercept, or do nothing.
 NO_INTERCEPT = ("TS", "ensemble-TS", "Binwise-TS", "base")
 BINNED = ("Histogram Binning", "Bayesian Binning", "Isotonic", "Binwise-Platt", "Binwise-Beta", "Binwise-TS")
-CASE = ["dataset", *CAPACITY]
 TIE = 1e-12  # values that differ by rounding alone, as the AUC of increasing maps of one score does
 KINDS = ("clustered, its global", "parametric, binned", "other")
 
@@ -212,7 +210,7 @@ def _kind(first, second):
     if first[0] == second[0] and any(is_clustered) and not all(is_clustered):
         return KINDS[0]
     is_binned = [method[0] in BINNED for method in (first, second)]
-    is_parametric = [method[0] in ("Platt", "Beta", "TS", "ensemble-TS") for method in (first, second)]
+    is_parametric = [method[0] in (*GLOBAL, "ensemble-TS") for method in (first, second)]
     if any(is_binned) and any(is_parametric):
         return KINDS[1]
     return KINDS[2]

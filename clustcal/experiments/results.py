@@ -44,8 +44,12 @@ def read_runs(datasets=PAPER_DATASETS, group="paper", folder=FOLDER):
     array([105])
     """
     names = datasets if isinstance(datasets, dict) else {name: name for name in datasets}
-    rows = Store(Path(folder) / "tabular").read()
-    return tables.as_paper_rows(keep_complete(rows, group), names, group)
+    return tables.as_paper_rows(keep_complete(read_rows(folder), group), names, group)
+
+
+def read_rows(folder=FOLDER):
+    """Return all rows of the tabular study in a folder of results, as they are in its store."""
+    return Store(Path(folder) / "tabular").read()
 
 
 def keep_complete(rows, group="paper"):

@@ -20,11 +20,10 @@ from threadpoolctl import threadpool_limits
 from clustcal import datasets, metrics, solvers
 from clustcal.clustered import ClusteredCalibration
 from clustcal.experiments import protocol
+from clustcal.experiments.methods import GLOBAL
 from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.store import METRICS
 
-# Methods that the paper's comparisons choose among by their log-loss on the calibration part.
-COMPARED = ("Platt", "Beta", "TS")
 ROWS_IF_UNKNOWN = 50_000
 
 
@@ -211,7 +210,7 @@ def make_forecast(method, cal, test, seed):
         seconds["clustering_seconds"] = max(0.0, seconds["fit_seconds"] - without_clustering)
         seconds["fit_seconds"] = without_clustering
     nll = None
-    if method.name in COMPARED:
+    if method.name in GLOBAL:  # the comparisons choose among these, on request by their log-loss here
         nll = metrics.log_loss(cal.y, calibrator.predict_proba(cal.P, cal.Z))
     return Forecast(Q, nll, seconds)
 
@@ -236,11 +235,11 @@ def local_errors(y, forecasts, Z):
 def _find_missing(units, n_estimators, entries, store):
     """Return the units of which the store lacks a row."""
     known = {name: store.keys(name) for name in {unit.dataset for unit in units}}
-    return [unit for unit in units if _wanted(unit, n_estimators, entries, known[unit.dataset])]
+    return [unit for unit in units if missing_entries(unit, n_estimators, entries, known[unit.dataset])]
 
 
-def _wanted(unit, n_estimators, entries, known):
-    """Return what is missing of a unit, in the form that `run_unit` takes."""
+def missing_entries(unit, n_estimators, entries, known):
+    """Return what is missing of a unit, in the form that `run_unit` takes; ``known`` are the keys of its data set."""
     key = lambda n, entry: (unit.dataset, n, unit.max_depth, unit.seed, *entry.key)
     missing = {n: [entry for entry in entries if key(n, entry) not in known] for n in sorted(n_estimators)}
     return {n: entries for n, entries in missing.items() if entries}
@@ -266,7 +265,7 @@ class _Tasks:
                 continue
             self.claims[unit] = claim
             # Looked up after the claim: whoever had it before has stored its rows by now.
-            wanted = _wanted(unit, self.n_estimators, self.entries, self.store.keys(unit.dataset))
+            wanted = missing_entries(unit, self.n_estimators, self.entries, self.store.keys(unit.dataset))
             if not wanted:
                 self.release(unit)
                 continue

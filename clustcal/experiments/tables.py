@@ -11,15 +11,15 @@ from clustcal import BetaCalibration, ClusteredCalibration, metrics
 from clustcal.datasets import list_datasets
 from clustcal.experiments import protocol
 from clustcal.experiments.grid import PAPER_DATASETS, get_entries
-from clustcal.experiments.methods import BASELINE
+from clustcal.experiments.methods import BASELINE, GLOBAL
 
 CAPACITY = ["n_estimators", "max_depth"]
 METHOD = ["calibrator", "representation"]
+CASE = ["dataset", *CAPACITY]
 # The paper's word for a metric, our column, and whether more is better. Its "ECE" is AdaECE, its "LCE" our MLCE.
 MAIN_METRICS = {"NLL": "nll", "AUC": "auc", "Brier": "brier", "ECE": "ada_ece", "LCE": "mlce"}
 HIGHER_IS_BETTER = ("AUC", "Accuracy")
 PAIRED_METRICS = ("NLL", "AUC", "Brier", "ECE")
-GLOBAL = ("Platt", "Beta", "TS")
 SELECTIONS = {"test": "NLL", "calibration": "NLL on calibration"}
 CLUSTERS = "coverage"
 REJECTION_QUANTILES = tuple(j / 10 for j in range(10))
@@ -63,8 +63,7 @@ def average(rows, by, columns):
     -------
     means : DataFrame
     """
-    finest = ["dataset", *CAPACITY, *METHOD]
-    return rows.groupby(finest)[list(columns)].mean().groupby(by).mean()
+    return rows.groupby([*CASE, *METHOD])[list(columns)].mean().groupby(by).mean()
 
 
 def datasets(claims):
@@ -160,19 +159,17 @@ def pairs(rows, selection="test"):
         raise ValueError(f"selection is {selection!r}; expected one of {tuple(SELECTIONS)}.")
     column = SELECTIONS[selection]
     chosen = rows[rows["calibrator"].isin(GLOBAL)]
-    index = ["dataset", *CAPACITY]
     wanted = list(dict.fromkeys([*PAIRED_METRICS, column]))
-    means = chosen.groupby([*index, *METHOD])[wanted].mean().reset_index()
+    means = chosen.groupby([*CASE, *METHOD])[wanted].mean().reset_index()
     means["kind"] = np.where(means["representation"] == BASELINE, "global", "clustered")
-    best = means.loc[means.groupby([*index, "kind"])[column].idxmin()]
-    return best.set_index([*index, "kind"])[list(PAIRED_METRICS)].unstack()
+    best = means.loc[means.groupby([*CASE, "kind"])[column].idxmin()]
+    return best.set_index([*CASE, "kind"])[list(PAIRED_METRICS)].unstack()
 
 
 def gains(paired):
     """Return by how much the clustered method of each pair is better, in the units of the metrics."""
     columns = {
-        metric: (1 if metric in HIGHER_IS_BETTER else -1) * (paired[metric]["clustered"] - paired[metric]["global"])
-        for metric in PAIRED_METRICS
+        metric: _sign(metric) * (paired[metric]["clustered"] - paired[metric]["global"]) for metric in PAIRED_METRICS
     }
     return pd.DataFrame(columns)
 
@@ -181,6 +178,11 @@ def relative_gains(paired):
     """Return by how many percent of the global method's value the clustered one is better."""
     before = pd.DataFrame({metric: paired[metric]["global"] for metric in PAIRED_METRICS})
     return 100 * gains(paired) / before
+
+
+def percent_better(after, before, metric):
+    """Return by how many percent of the value before the one after is better, by this metric of the paper."""
+    return 100 * _sign(metric) * (after - before) / before
 
 
 def family_gains(rows, metric="NLL"):
@@ -199,13 +201,12 @@ def family_gains(rows, metric="NLL"):
     gains : Series
         In percent of the global method's value; indexed by data set, `CAPACITY`, seed, `METHOD` and settings.
     """
-    run = ["dataset", *CAPACITY, "seed", "calibrator"]
+    run = [*CASE, "seed", "calibrator"]
     values = rows[rows["calibrator"].isin(GLOBAL)].set_index([*run, "representation", "settings"])[metric]
     before = values.xs((BASELINE, ""), level=("representation", "settings"))
     after = values.drop(BASELINE, level="representation")
     before = before.reindex(after.index.droplevel(["representation", "settings"])).to_numpy()
-    sign = 1 if metric in HIGHER_IS_BETTER else -1
-    return (100 * sign * (after - before) / before).rename("gain")
+    return percent_better(after, before, metric).rename("gain")
 
 
 def improvement(rows, selection="test"):
@@ -272,10 +273,8 @@ def best_method(rows, metric="NLL"):
     rows : DataFrame
         One row per data set, capacity and seed.
     """
-    case = ["dataset", *CAPACITY]
-    means = rows.groupby([*case, *METHOD])[metric].mean()
-    means = (-means if metric in HIGHER_IS_BETTER else means).reset_index()
-    return rows.merge(means.loc[means.groupby(case)[metric].idxmin(), [*case, *METHOD]])
+    means = (_sign(metric) * rows.groupby([*CASE, *METHOD])[metric].mean()).reset_index()
+    return rows.merge(means.loc[means.groupby(CASE)[metric].idxmax(), [*CASE, *METHOD]])
 
 
 def compare(rows, reference, metric="NLL", by=("dataset", *METHOD)):
@@ -302,13 +301,12 @@ def compare(rows, reference, metric="NLL", by=("dataset", *METHOD)):
     ValueError
         If the reference has two rows for one run.
     """
-    run = ["dataset", *CAPACITY, "seed"]
+    run = [*CASE, "seed"]
     if reference.duplicated(run).any():
         raise ValueError("reference has two rows of one data set, capacity and seed; expected one.")
     before = reference[[*run, metric]].rename(columns={metric: "before"})
     together = rows.merge(before, on=run)
-    sign = 1 if metric in HIGHER_IS_BETTER else -1
-    gain = together.assign(gain=100 * sign * (together[metric] / together["before"] - 1))
+    gain = together.assign(gain=percent_better(together[metric], together["before"], metric))
     by_seed = gain.groupby([*by, "seed"])["gain"].mean()
     table = by_seed.groupby(list(by)).agg(mean="mean", ci=lambda values: metrics.t_interval(values).half_width)
     runs = gain.groupby(list(by))["gain"].agg(runs="size", wins=lambda values: int((values > 0).sum()))
@@ -507,7 +505,7 @@ def variation(rows, variants, settings, representations=("SHAP", "Coverage", "Da
         Indexed by NLL and AUC: ``mean`` relative change over data sets, capacities and methods, and the share
         ``increase`` and ``decrease`` of these configurations whose value, mean over seeds, rises or falls.
     """
-    index = ["dataset", *CAPACITY, *METHOD]
+    index = [*CASE, *METHOD]
     changed = variants[(variants["settings"] == settings) & variants["representation"].isin(representations)]
     after = changed.groupby(index)[["NLL", "AUC"]].mean()
     before = rows.groupby(index)[["NLL", "AUC"]].mean().reindex(after.index)
@@ -515,6 +513,10 @@ def variation(rows, variants, settings, representations=("SHAP", "Coverage", "Da
     return pd.DataFrame(
         {"mean": change.mean(), "increase": 100 * (change > 0).mean(), "decrease": 100 * (change < 0).mean()}
     )
+
+
+def _sign(metric):
+    return 1 if metric in HIGHER_IS_BETTER else -1
 
 
 def _wilcoxon(differences):

@@ -31,7 +31,8 @@ def test_every_choice_is_run_once_under_its_own_name(tmp_path, monkeypatch):
 def make_rows(nll):
     """Rows of one data set and setting, from {(calibrator, representation): log-losses of the seeds}."""
     rows = [
-        {"dataset": "d", "settings": "", "seed": seed, "calibrator": name, "representation": Z, "nll": value}
+        {"dataset": "d", "n_estimators": 300, "max_depth": 8, "settings": "", "seed": seed}
+        | {"calibrator": name, "representation": Z, "nll": value}
         for (name, Z), values in nll.items()
         for seed, value in enumerate(values)
     ]

@@ -8,6 +8,7 @@ import yaml
 
 from clustcal.experiments import ledger
 from clustcal.experiments.paper import load_claims
+from clustcal.experiments.results import read_rows
 from clustcal.experiments.store import COLUMNS
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -95,7 +96,7 @@ def test_images_that_calibration_makes_worse():
 
 def test_stored_verdicts_follow_from_the_results():
     stored = ledger.read_ledger(RESULTS / "claims.csv")
-    assert ledger.compare_ledgers(stored, ledger.make_ledger(ledger.read_results(RESULTS))) == []
+    assert ledger.compare_ledgers(stored, ledger.make_ledger(read_rows(RESULTS))) == []
 
 
 def test_every_column_of_the_results_is_explained():
