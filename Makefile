@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+WORKERS ?= 2
+# Tests side by side, each process with one thread, so that together they ask for no more than WORKERS cores.
+export SIDE_BY_SIDE = --numprocesses $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help setup torch book notebooks notebooks-check lab test lint bench scores lock clean
@@ -39,7 +42,7 @@ lab: setup  ## open the chapters as notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH=$(CURDIR)/tools/lab JUPYTER_PREFER_ENV_PATH=1 $(VENV)/bin/jupyter lab --ServerApp.root_dir=book
 
 test: setup  ## run all tests
-	@$(PY) -m pytest
+	@OMP_NUM_THREADS=1 $(PY) -m pytest $(SIDE_BY_SIDE)
 
 lint: setup  ## check style and format
 	@$(PY) -m ruff check .

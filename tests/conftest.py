@@ -1,8 +1,18 @@
-"""What all tests share: hypothesis without deadlines (machines differ), figures without a screen."""
+"""What all tests share: hypothesis without deadlines (machines differ), figures without a screen, and, where tests run
+side by side, which of them stay together."""
 
 import matplotlib as mpl
+import pytest
 from hypothesis import settings
 
 mpl.use("Agg")
 settings.register_profile("clustcal", deadline=None)
 settings.load_profile("clustcal")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a file in one process, where they share its fixtures, unless they name a group themselves."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))

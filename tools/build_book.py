@@ -147,7 +147,8 @@ def build_pages(build):
 def check_site(build):
     """Run the tests of the built site; return whether they passed."""
     print("\nChecking the site: links, alt texts, launch buttons, search; in a browser if there is one.")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *SITE_TESTS]
+    side_by_side = os.environ.get("SIDE_BY_SIDE", "").split()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *side_by_side, *SITE_TESTS]
     if subprocess.run(command, cwd=build.root, check=False).returncode == 0:
         build.write(**build.now, checked=True)
         return True

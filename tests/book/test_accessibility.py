@@ -6,7 +6,10 @@ from importlib.resources import files
 import pytest
 from book_sources import built
 
-PAGES = [*built(), "search", "genindex", "py-modindex"]
+PAGES = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"look at {name}"), id=name)
+    for name in [*built(), "search", "genindex", "py-modindex"]
+]
 # Nothing moves while axe measures colours, and it does not go through the strokes of formulas, which MathJax hides from
 # screen readers and reads out in words.
 STILL = """

@@ -11,7 +11,8 @@ import pytest
 from book_sources import chapters, missing, pages, source
 from nbclient import NotebookClient
 
-CHAPTERS = chapters()
+# The tests of a chapter share one run of it; chapters may be run side by side.
+CHAPTERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"run {name}"), id=name) for name in chapters()]
 SECONDS, GIGABYTES, LINES = 60, 1.5, 25
 PEAK_MEMORY = """
 import resource, sys
