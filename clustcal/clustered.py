@@ -4,12 +4,15 @@ Builds on `calibrators` for the global fit and on `solvers` for the cluster fits
 weights and with shrinkage towards the global parameters.
 """
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -33,7 +36,8 @@ THREADS_FROM = 10_000_000
 class SoftKMeans(TransformerMixin, BaseEstimator):
     r"""K-means on the directions of a representation, and soft memberships in its clusters.
 
-    Rows are scaled to unit length, K-means finds centroids :math:`\mu_k`, and
+    Rows are scaled to unit length, K-means finds centroids :math:`\mu_k` (the same ones for rows in any order, and for
+    weighted and repeated rows), and
 
     .. math:: w_k(x) = \frac{\exp(-d^2(\phi(x), \mu_k) / \tau)}{\sum_j \exp(-d^2(\phi(x), \mu_j) / \tau)}.
 
@@ -89,12 +93,28 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
         """
         Z = as_representation(Z)
         self.check_parameters(Z.shape[0])
+        rows, weights = distinct_rows(normalize(Z), as_weights(sample_weight, Z.shape[0]))
+        if rows.shape[0] < self.n_clusters:
+            return self._keep(rows)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
         # Small problems run ten times slower with threads where other processes keep the cores busy.
         with threadpool_limits(1 if Z.shape[0] * Z.shape[1] < THREADS_FROM else None):
-            kmeans.fit(normalize(Z), sample_weight=as_weights(sample_weight, Z.shape[0]))
+            kmeans.fit(rows, sample_weight=weights)
         self.centroids_ = kmeans.cluster_centers_
         self.n_iter_ = kmeans.n_iter_
+        return self
+
+    def _keep(self, rows):
+        """Take the rows themselves for centroids where they are fewer than these; some stand twice."""
+        warnings.warn(
+            f"n_clusters is {self.n_clusters} and the representation has only {rows.shape[0]} different directions; "
+            "some clusters are the same.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        self.centroids_ = rows[np.arange(self.n_clusters) % len(rows)]
+        self.n_iter_ = 0
         return self
 
     def transform(self, Z):
@@ -113,6 +133,27 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
             raise ValueError(f"membership is {self.membership!r}; expected one of {tuple(SQUARED_DISTANCES)}.")
         check_at_least_0("temperature", self.temperature)
         return self
+
+
+def distinct_rows(Z, weights):
+    """Return the different rows of positive weight, in an order that depends on nothing but them, and their weights.
+
+    K-means draws its first centroids by their place, so without this it would tell a row of weight 2 from two rows.
+    """
+    # Rows are compared by their bytes, the most significant first: rounding hardly changes such an order.
+    if sparse.issparse(Z):
+        Z.sum_duplicates()
+        Z.eliminate_zeros()
+        # A row that is 0 in the first columns comes before one that is not, as among dense rows.
+        entries = np.empty(Z.nnz, dtype=[("from the right", ">i8"), ("value", ">f8")])
+        entries["from the right"], entries["value"] = Z.shape[1] - Z.indices, Z.data
+        ends = zip(Z.indptr[:-1], Z.indptr[1:], strict=True)
+        keys = np.array([entries[start:end].tobytes() for start, end in ends], dtype=object)
+    else:
+        keys = np.ascontiguousarray(Z, dtype=">f8").view(np.dtype((np.void, Z.shape[1] * Z.itemsize)))[:, 0]
+    _, first, copy_of = np.unique(keys, return_index=True, return_inverse=True)
+    weights = np.bincount(copy_of, weights=weights)
+    return Z[first[weights > 0]], weights[weights > 0]
 
 
 def squared_distances(unit_rows, centroids, membership):

@@ -44,6 +44,7 @@ CLUSTERED = ClusteredCalibration(n_clusters=2, temperature=0.1, random_state=0)
         CalibratedClassifier(LogisticRegression(), VectorScaling(), cv=2),
         CalibratedClassifier(LinearSVC(), cv=3),
         CalibratedClassifier(LogisticRegression(), IsotonicCalibration(), "data", cv=3),
+        CalibratedClassifier(LogisticRegression(), ClusteredCalibration(VectorScaling(), random_state=0), "data", cv=3),
     ]
 )
 def test_the_checks_of_scikit_learn(estimator, check):

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from clustcal import (
     BetaCalibration,
@@ -65,6 +66,26 @@ class TestSoftKMeans:
         assert sorted(hard.sum(axis=0)) == [20, 20, 20]
         assert (hard[:20] == hard[0]).all()
         assert set(np.unique(hard)) == {0, 1}
+
+    @given(counts=st.lists(st.integers(0, 3), min_size=12, max_size=40), seed=st.integers(0, 100))
+    def test_neither_order_nor_repetition_of_rows_matters(self, counts, seed):
+        rng = np.random.default_rng(seed)
+        Z = rng.normal(size=(len(counts), 3)).round(1)
+        rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        if len(np.unique(Z[rows], axis=0)) < 3:
+            return
+        for form in (np.asarray, sparse.csr_matrix, sparse.coo_array):
+            weighted = SoftKMeans(3, random_state=0).fit(form(Z), sample_weight=np.array(counts))
+            repeated = SoftKMeans(3, random_state=0).fit(form(Z[rows]))
+            np.testing.assert_allclose(weighted.centroids_, repeated.centroids_, atol=1e-12)
+
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+    def test_fewer_directions_than_clusters_are_said_and_kept(self, form):
+        Z = form(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
+        with pytest.warns(ConvergenceWarning, match="n_clusters is 3 and the representation has only 2 different dir"):
+            soft = SoftKMeans(3, temperature=0, random_state=0).fit(Z)
+        assert soft.transform(Z).argmax(axis=1).tolist() == [1, 1, 0]
+        np.testing.assert_array_equal(soft.centroids_, [[0, 1], [1, 0], [0, 1]])
 
     def test_a_small_temperature_approaches_hard_memberships(self):
         _, _, Z = make_data()
