@@ -19,6 +19,8 @@ from clustcal.probabilities import EPS, log_probabilities
 BATCH = 8192
 # The same for probabilities of many classes, in numbers: rows times classes.
 BATCH_NUMBERS = 65536
+# exp of more than this overflows.
+LARGEST_EXPONENT = 709.0
 # A temperature outside these bounds is a sign of scores that say nothing, or of labels they separate.
 INVERSE_TEMPERATURE_BOUNDS = (0.01, 100.0)
 
@@ -52,6 +54,8 @@ class BinaryFamily:
     def nll(self, theta, X, codes, W):
         """Weighted NLL of all clusters in one pass: sum_i w_ik [log(1 + exp z_ik) - y_i z_ik], z = X theta'.
 
+        With m = z where y = 1 and m = -z where y = 0, the term of a row is -log sigmoid(m).
+
         Parameters
         ----------
         theta : (K, p), X : (n, p), codes : (n,) in {0, 1}, W : (n, K)
@@ -68,14 +72,19 @@ class BinaryFamily:
         if (theta == theta[0]).all():
             theta = theta[:1]  # clusters that start at the global fit share its logits
         for batch in _batches(len(X)):
-            x, y, w = X[batch].T, codes[batch].astype(float), W[batch].T
-            z = theta @ x  # (K, b), or (1, b) if shared
-            e = np.exp(-np.abs(z))
-            s = 1 / (1 + e)  # sigmoid(|z|): no overflow, and q (1 - q) = e s^2 without cancellation
-            q = np.where(z >= 0, s, e * s)
-            loss += np.einsum("kb,kb->k", w, np.maximum(z, 0) - np.log(s) - y * z)
-            gradient += (w * (q - y)) @ x.T
-            upper_triangle += (w * (e * s * s)) @ (x[rows] * x[columns]).T
+            x, w = (2.0 * codes[batch] - 1) * X[batch].T, np.ascontiguousarray(W[batch].T)
+            e = theta @ -x  # -m, of shape (K, b), or (1, b) if shared
+            if e.max() > LARGEST_EXPONENT:
+                loss += np.einsum("kb,kb->k", w, np.maximum(e - LARGEST_EXPONENT, 0))
+                e = np.minimum(e, LARGEST_EXPONENT)
+            np.exp(e, out=e)
+            s = 1 / (1 + e)  # sigmoid(m)
+            e *= s  # sigmoid(-m), without cancellation
+            weighted = w * e
+            gradient -= weighted @ x.T
+            weighted *= s
+            upper_triangle += weighted @ (x[rows] * x[columns]).T
+            loss -= np.einsum("kb,kb->k", w, np.broadcast_to(np.log(s, out=s), w.shape))
         hessian = np.empty((n_clusters, n_features, n_features))
         hessian[:, rows, columns] = hessian[:, columns, rows] = upper_triangle
         return loss, gradient, hessian

@@ -109,7 +109,7 @@ def _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start):
 
 def _objective(family, X, codes, W, prior, shrinkage):
     """Return theta -> (loss, gradient, hessian) of the mean NLL with shrinkage, for all clusters."""
-    mass = W.sum(axis=0)
+    mass = _mass(W)
     scale = 1 / np.where(mass > 0, mass, 1.0)
     shrinkage = np.broadcast_to(shrinkage, mass.shape)
 
@@ -123,6 +123,11 @@ def _objective(family, X, codes, W, prior, shrinkage):
         return loss, gradient, hessian
 
     return evaluate
+
+
+def _mass(W):
+    """The weight of every cluster; a product, which is many times faster here than W.sum(axis=0)."""
+    return np.ones(len(W)) @ W
 
 
 def _newton(family, evaluate, start, tol):
@@ -218,7 +223,7 @@ def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
 
 
 def _warn_of_infinite_optimum(family, found, W):
-    fitted = W.any(axis=0)
+    fitted = _mass(W) > 0
     at_bound = (found.theta[fitted] >= family.upper).any()
     if at_bound or (found.loss[fitted] < SEPARATED).any():
         warnings.warn(
