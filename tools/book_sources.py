@@ -1,11 +1,13 @@
-"""The pages of the book as its table of contents has them, and what each needs, for tools and tests."""
+"""The pages of the book as its table of contents has them, what each needs, and whether files have changed."""
 
+import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+IGNORED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".pytest_cache"}
 
 
 def table_of_contents(root=ROOT):
@@ -60,3 +62,22 @@ def left_out(root=ROOT):
 def built():
     """Return the pages of the book as it is built here."""
     return pages(without(left_out(), table_of_contents()))
+
+
+def files_under(paths, root=ROOT):
+    """Yield the files at or under the given paths, in a fixed order, without caches."""
+    for path in paths:
+        here = root / path
+        for file in sorted(here.rglob("*")) if here.is_dir() else [here]:
+            if file.is_file() and not IGNORED_FOLDERS & set(file.relative_to(root).parts):
+                yield file
+
+
+def fingerprint(paths, root=ROOT, contents=True):
+    """Return a hash of the names, and by default the contents, of all files at or under the given paths."""
+    digest = hashlib.sha256()
+    for file in files_under(paths, root):
+        digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+        if contents:
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()

@@ -4,14 +4,14 @@
 
 A run where nothing has changed since the last good one ends at once. Otherwise Jupyter Book builds the pages whose
 sources changed, with warnings as errors. Outputs of chapters are cached, and the cache is emptied when the package,
-`results/` or the lock has changed, which the cache itself would not notice.
+`results/` or the lock has changed, which the cache itself would not notice. Chapters that the tests have run as they
+are now are not run again.
 
 A chapter whose front matter says that it needs a module that is not installed is left out of the book, with a message.
 Only torch can be missing after `make setup`, where no CPU build of it is offered.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import shutil
@@ -20,16 +20,15 @@ import sys
 from pathlib import Path
 
 import yaml
-from book_sources import left_out, table_of_contents, without
+from book_sources import chapters, fingerprint, left_out, table_of_contents, without
+from chapter_runs import EXECUTION_INPUTS, execution_state, hand_over, kernel_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a chapter's outputs depend on besides its own text.
-EXECUTION_INPUTS = ("clustcal", "results", "requirements/lock.txt")
 # What every page depends on: a change here builds all of them from nothing.
 FRAME_INPUTS = (
     *EXECUTION_INPUTS, "_config.yml", "_toc.yml", "book/_static", "book/_assets", "book/references.bib",
     "tools/accessible_pages.py", "tools/book_extension.py", "tools/book_sources.py", "tools/build_book.py",
-    "tools/launch_buttons.py",
+    "tools/chapter_runs.py", "tools/launch_buttons.py",
 )  # fmt: skip
 SITE_TESTS = tuple(
     f"tests/book/test_{name}.py" for name in ("site", "notebooks_on_site", "site_in_browser", "accessibility")
@@ -42,26 +41,6 @@ try:
 except RuntimeError as failure:
     raise SystemExit(str(failure))
 """
-IGNORED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".pytest_cache"}
-
-
-def files_under(paths, root=ROOT):
-    """Yield the files at or under the given paths, in a fixed order, without caches."""
-    for path in paths:
-        here = root / path
-        for file in sorted(here.rglob("*")) if here.is_dir() else [here]:
-            if file.is_file() and not IGNORED_FOLDERS & set(file.relative_to(root).parts):
-                yield file
-
-
-def fingerprint(paths, root=ROOT, contents=True):
-    """Return a hash of the names, and by default the contents, of all files at or under the given paths."""
-    digest = hashlib.sha256()
-    for file in files_under(paths, root):
-        digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
-        if contents:
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 class Build:
@@ -76,7 +55,7 @@ class Build:
         self.left_out = left_out(root)
         book_files = fingerprint(["book"], root, contents=False)
         self.now = {
-            "execution": f"{fingerprint(EXECUTION_INPUTS, root)} Python {sys.version}",
+            "execution": execution_state(root),
             "frame": f"{fingerprint(FRAME_INPUTS, root)} {book_files} without {sorted(self.left_out)}",
             "pages": fingerprint(["book"], root),
         }
@@ -115,26 +94,11 @@ class Build:
                 shutil.rmtree(stale, ignore_errors=True)
 
 
-def kernel_environment(root=ROOT):
-    """Return the environment in which chapters run: this checkout's package; no network, data or personal settings."""
-    environment = {key: value for key, value in os.environ.items() if key != "CLUSTCAL_DATA_DIR"}
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    return (
-        environment
-        | nowhere
-        | {
-            "PYTHONPATH": os.pathsep.join(paths),
-            "JUPYTER_PREFER_ENV_PATH": "1",
-            "IPYTHONDIR": str(root / "_build" / ".ipython"),
-        }
-    )
-
-
 def build_pages(build):
     """Run Jupyter Book; return whether it ended without a warning."""
     build.clear_stale()
     build.write(execution=build.now["execution"])  # a build that fails here starts from nothing next time
+    hand_over([page for page in chapters(build.root) if page not in build.left_out], build.cache, build.root)
     settings = ["--config", build.root / "_config.yml", "--toc", build.table_of_contents(), "--path-output", build.root]
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", build.root / "book", *settings, "-W", "--keep-going"]
     ended = subprocess.run(command, cwd=build.root, env=kernel_environment(build.root), check=False)

@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import build_book
+import chapter_runs
 import pytest
 from book_sources import ROOT
+from nbclient.exceptions import CellExecutionError
 
 CHAPTER = """---
 jupytext:
@@ -27,6 +29,8 @@ needs: [{needs}]
 ```
 """
 FAILING_CHAPTER = CHAPTER.format(needs="", code="1 / 0")
+# Leaves a line behind each time that it runs.
+COUNTING_CHAPTER = CHAPTER.format(needs="", code='print("ran", file=open("../ran.txt", "a"))\nprint("Hello")')
 
 
 @pytest.fixture
@@ -93,7 +97,7 @@ def test_a_removed_page_clears_the_site(built):
 
 def test_chapters_run_without_the_data_folder(monkeypatch):
     monkeypatch.setenv("CLUSTCAL_DATA_DIR", "/somewhere")
-    assert "CLUSTCAL_DATA_DIR" not in build_book.kernel_environment()
+    assert "CLUSTCAL_DATA_DIR" not in chapter_runs.kernel_environment()
 
 
 @pytest.fixture
@@ -134,6 +138,56 @@ def test_a_failing_cell_fails_the_build_and_shows_its_traceback(project):
     assert status != 0
     assert "ZeroDivisionError" in printed
     assert not build_book.Build(project).is_current()
+
+
+@pytest.fixture
+def counting(project):
+    """The project with a chapter that counts its runs in ran.txt."""
+    (project / "book/index.md").write_text(COUNTING_CHAPTER)
+    return project
+
+
+def times_run(project):
+    return len((project / "ran.txt").read_text().splitlines())
+
+
+def test_a_chapter_that_has_been_run_is_not_run_again(counting):
+    first = chapter_runs.run("index", counting)
+    again = chapter_runs.run("index", counting)
+    assert times_run(counting) == 1
+    assert again == first
+    assert again.notebook.cells[-1].outputs[0].text == "Hello\n"
+    assert again.seconds > 0
+    assert again.peak > 1e7
+
+
+@pytest.mark.parametrize("changed", ["book/index.md", "clustcal/__init__.py"])
+def test_a_chapter_is_run_again_after_a_change(counting, changed):
+    chapter_runs.run("index", counting)
+    with (counting / changed).open("a") as file:
+        file.write("\n# changed\n")
+    assert chapter_runs.kept_run("index", counting) is None
+    chapter_runs.run("index", counting)
+    assert times_run(counting) == 2
+
+
+def test_a_run_that_fails_or_is_late_is_not_kept(counting):
+    cell = "```{code-cell} ipython3\nimport time; time.sleep(0.6)\n```\n"
+    (counting / "book/index.md").write_text(COUNTING_CHAPTER + cell + cell)  # neither cell is too slow, both are
+    assert chapter_runs.run("index", counting, timeout=1).seconds > 1
+    assert chapter_runs.kept_run("index", counting) is None
+    (counting / "book/index.md").write_text(FAILING_CHAPTER)
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        chapter_runs.run("index", counting)
+    assert chapter_runs.kept_run("index", counting) is None
+
+
+def test_the_book_is_built_from_runs_that_are_there(counting):
+    chapter_runs.run("index", counting)
+    status, printed = run_builder(counting)
+    assert status == 0, printed
+    assert times_run(counting) == 1
+    assert "Hello" in (counting / "_build/html/index.html").read_text()
 
 
 def test_a_chapter_that_needs_a_missing_module_is_left_out_with_a_message(with_a_chapter_that_needs_more):

@@ -1,39 +1,22 @@
 """Every chapter runs alone, in a fresh kernel, within its limits; its cells and figures keep the rules of the book."""
 
 import re
-import time
-from functools import cache
 
-import build_book
+import chapter_runs
 import jupytext
-import nbformat
 import pytest
 from book_sources import chapters, missing, pages, source
-from nbclient import NotebookClient
 
 # The tests of a chapter share one run of it; chapters may be run side by side.
 CHAPTERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"run {name}"), id=name) for name in chapters()]
 SECONDS, GIGABYTES, LINES = 60, 1.5, 25
-PEAK_MEMORY = """
-import resource, sys
-resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-"""
 
 
-@cache
 def executed(chapter):
-    """Run a chapter; return its code cells, the seconds it took and the bytes it needed at most."""
+    """Return the run of a chapter as it is now; it is made once, unless that has been done before."""
     if missing(chapter):
         pytest.skip(f"the chapter needs {', '.join(missing(chapter))}, which is not installed")
-    notebook = jupytext.read(source(chapter))
-    notebook.cells.append(nbformat.v4.new_code_cell(PEAK_MEMORY))
-    folder = {"metadata": {"path": str(source(chapter).parent)}}
-    client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=folder)
-    start = time.perf_counter()
-    client.execute(env=build_book.kernel_environment())
-    seconds = time.perf_counter() - start
-    *cells, last = (cell for cell in notebook.cells if cell.cell_type == "code")
-    return cells, seconds, int(last.outputs[0].data["text/plain"])
+    return chapter_runs.run(chapter, timeout=SECONDS)
 
 
 def code_cells(chapter):
@@ -47,14 +30,15 @@ def draws(cell):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_runs_alone_in_a_fresh_kernel_within_60_s_and_1500_mb(chapter):
-    _, seconds, peak = executed(chapter)
-    assert seconds < SECONDS
-    assert peak < GIGABYTES * 1e9
+    done = executed(chapter)
+    assert done.seconds < SECONDS
+    assert done.peak < GIGABYTES * 1e9
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_figure_has_caption_name_and_alt_text(chapter):
-    for cell in filter(draws, executed(chapter)[0]):
+    cells = executed(chapter).notebook.cells
+    for cell in (cell for cell in cells if cell.cell_type == "code" and draws(cell)):
         metadata = cell.metadata.get("mystnb", {})
         assert metadata.get("figure", {}).get("caption"), f"no caption: {cell.source}"
         assert metadata.get("figure", {}).get("name"), f"no name: {cell.source}"
