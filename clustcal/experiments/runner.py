@@ -5,6 +5,8 @@ those of fewer plus the rest, and one pass over the kernel gives the local calib
 `protocol` for what is done, on `grid` for the methods, and on `store` for the rows.
 """
 
+import signal
+import threading
 from contextlib import contextmanager
 from itertools import count, product
 from time import process_time
@@ -105,12 +107,18 @@ def run(
     tasks = _Tasks(missing, n_estimators, entries, store, load)
     done = 0
     try:
-        with _parallel(jobs, dask) as settings, _progress(missing, progress) as advance:
+        with (
+            _remembered_interrupts() as came,
+            _parallel(jobs, dask) as settings,
+            _progress(missing, progress) as advance,
+        ):
             for unit, rows in Parallel(return_as="generator_unordered", batch_size=1, **settings)(iter(tasks)):
                 store.append(unit.dataset, rows)
                 tasks.release(unit)
                 advance(unit)
                 done += 1
+                if came:
+                    raise KeyboardInterrupt
     finally:
         tasks.release(*tasks.claims)
     if tasks.error is not None:
@@ -335,6 +343,30 @@ def _parallel(jobs, dask):
             if jobs != 1:
                 get_reusable_executor().shutdown(wait=False, kill_workers=True)
             raise
+
+
+@contextmanager
+def _remembered_interrupts():
+    """Give a list that is not empty once Ctrl-C was pressed.
+
+    Ctrl-C raises KeyboardInterrupt as ever, but that is lost where it meets a callback of compiled code or the deletion
+    of an object. Nothing is changed where the signal is ignored or means something else already.
+    """
+    came = []
+    default = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not default:
+        yield came
+        return
+
+    def remember(number, frame):
+        came.append(number)
+        default(number, frame)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, default)
 
 
 @contextmanager

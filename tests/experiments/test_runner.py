@@ -206,16 +206,42 @@ class TestRun:
         assert "100%" in shown
 
 
+def test_ctrl_c_that_a_library_swallows_ends_the_run_after_the_unit(few, tmp_path):
+    def load(name):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            pass
+        return make_data(name)
+
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(["stroke"], few, store, load=load, n_estimators=(3,), max_depths=(2,), progress=False)
+    assert store.read()["seed"].unique().tolist() == [0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 class TestEnds:
     """The command in a process of its own, ended in the middle of a run."""
 
     OPTIONS = ("--datasets", "stroke", "--n-estimators", "20", "--depths", "2", "--methods", "Platt", "--quiet")
 
-    def start(self, folder, *options):
-        command = [*COMMAND, *self.OPTIONS, "--results", folder, *options]
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        )
+    @pytest.fixture
+    def start(self):
+        """A function that starts the command; what a failed test leaves running is killed."""
+        running = []
+
+        def start(folder, *options):
+            command = [*COMMAND, *self.OPTIONS, "--results", folder, *options]
+            streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            running.append(subprocess.Popen(command, start_new_session=True, **streams))
+            return running[-1]
+
+        yield start
+        for process in running:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
     def wait_for_rows(self, store, units):
         deadline = time.monotonic() + 60
@@ -223,27 +249,27 @@ class TestEnds:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    def test_killed_in_the_middle_it_goes_on_to_the_same_rows(self, tmp_path):
+    def test_killed_in_the_middle_it_goes_on_to_the_same_rows(self, start, tmp_path):
         seeds = ["--seeds", *map(str, range(12))]
         store = Store(tmp_path / "killed" / "tabular")
-        process = self.start(tmp_path / "killed", "--jobs", "1", *seeds)
+        process = start(tmp_path / "killed", "--jobs", "1", *seeds)
         self.wait_for_rows(store, 2)
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         left = store.read()
         assert 2 <= left["seed"].nunique() < 12
         assert (left.groupby("seed").size() == 4).all()
-        resumed = self.start(tmp_path / "killed", "--jobs", "1", *seeds)
+        resumed = start(tmp_path / "killed", "--jobs", "1", *seeds)
         assert f"{left['seed'].nunique()} were there already" in resumed.communicate()[0]
         whole = Store(tmp_path / "whole" / "tabular")
         run(whole, select_entries(["Platt"]), n_estimators=(20,), max_depths=(2,), seeds=range(12))
         pd.testing.assert_frame_equal(numbers(store.read()), numbers(whole.read()), rtol=0, atol=1e-9)
         assert_array_equal(store.read()[: len(left)]["nll"], left["nll"])
 
-    def test_two_processes_share_the_work(self, tmp_path):
+    def test_two_processes_share_the_work(self, start, tmp_path):
         store = Store(tmp_path / "tabular")
         seeds = ["--seeds", *map(str, range(16))]
-        processes = [self.start(tmp_path, "--jobs", "1", *seeds) for _ in range(2)]
+        processes = [start(tmp_path, "--jobs", "1", *seeds) for _ in range(2)]
         said = [process.communicate()[0] for process in processes]
         assert [process.returncode for process in processes] == [0, 0]
         assert sum(int(text.split(" units computed")[0]) for text in said) == 16
@@ -252,9 +278,9 @@ class TestEnds:
         assert not rows.duplicated(list(KEY)).any()
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
-    def test_ctrl_c_ends_cleanly(self, tmp_path, jobs):
+    def test_ctrl_c_ends_cleanly(self, start, tmp_path, jobs):
         store = Store(tmp_path / "tabular")
-        process = self.start(tmp_path, "--jobs", jobs, "--seeds", *map(str, range(5000)))
+        process = start(tmp_path, "--jobs", jobs, "--seeds", *map(str, range(5000)))
         self.wait_for_rows(store, 1)
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=30)
