@@ -136,24 +136,31 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
 
 
 def distinct_rows(Z, weights):
-    """Return the different rows of positive weight, in an order that depends on nothing but them, and their weights.
+    """Return the different rows of positive weight, in the order of their numbers, and their weights.
 
     K-means draws its first centroids by their place, so without this it would tell a row of weight 2 from two rows.
     """
-    # Rows are compared by their bytes, the most significant first: rounding hardly changes such an order.
     if sparse.issparse(Z):
-        Z.sum_duplicates()
-        Z.eliminate_zeros()
-        # A row that is 0 in the first columns comes before one that is not, as among dense rows.
-        entries = np.empty(Z.nnz, dtype=[("from the right", ">i8"), ("value", ">f8")])
-        entries["from the right"], entries["value"] = Z.shape[1] - Z.indices, Z.data
-        ends = zip(Z.indptr[:-1], Z.indptr[1:], strict=True)
-        keys = np.array([entries[start:end].tobytes() for start, end in ends], dtype=object)
+        _, first, copy_of = np.unique(_sort_keys(Z), return_index=True, return_inverse=True)
     else:
-        keys = np.ascontiguousarray(Z, dtype=">f8").view(np.dtype((np.void, Z.shape[1] * Z.itemsize)))[:, 0]
-    _, first, copy_of = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, copy_of = np.unique(Z, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copy_of, weights=weights)
     return Z[first[weights > 0]], weights[weights > 0]
+
+
+def _sort_keys(Z):
+    """Return for every sparse row bytes that are in the order of the rows, as numbers, and equal where these are."""
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    # Where one row has an entry and another none, the entry decides by its sign: 0 and 2, and 1 for the end of a row.
+    negative = Z.data < 0
+    bits = Z.data.view(np.uint64)
+    entries = np.empty(Z.nnz, dtype=[("sign", "u1"), ("place", ">i8"), ("value", ">u8")])
+    entries["sign"] = np.where(negative, 0, 2)
+    entries["place"] = np.where(negative, Z.indices, Z.shape[1] - Z.indices)
+    entries["value"] = np.where(negative, ~bits, bits)
+    ends = zip(Z.indptr[:-1], Z.indptr[1:], strict=True)
+    return np.array([entries[start:end].tobytes() + b"\1" for start, end in ends], dtype=object)
 
 
 def squared_distances(unit_rows, centroids, membership):
