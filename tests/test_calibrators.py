@@ -254,6 +254,15 @@ class TestBinary:
         assert np.isfinite(clone(calibrator).fit(p, y).predict_proba(p)).all()
 
 
+def test_scores_that_point_the_wrong_way_leave_no_decreasing_map():
+    """Probed in betacal: it refits with one parameter when a or b is negative, and does not look at that one again."""
+    p = np.linspace(0.05, 0.95, 40)
+    y = (np.random.default_rng(0).random(40) > p).astype(int)
+    fitted = BetaCalibration().fit(p, y)
+    assert (fitted.theta_[:2] >= 0).all()
+    np.testing.assert_allclose(fitted.predict_proba(p)[:, 1], y.mean(), atol=1e-6)
+
+
 @pytest.mark.parametrize("calibrator", [TemperatureScaling(), BetaCalibration()])
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
