@@ -126,7 +126,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.score_scale_ = np.sqrt(np.mean(scores[np.isfinite(scores)] ** 2)) or 1.0
+        finite = scores[np.isfinite(scores)]
+        self.score_scale_ = np.sqrt(finite @ finite / max(finite.size, 1)) or 1.0
         self.representation_ = None
         if Z is None and self.representation is not None:
             Z = self._fit_representation(X, y, weights)

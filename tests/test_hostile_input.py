@@ -107,6 +107,7 @@ def test_every_method_of_the_paper_is_among_those_tested():
     assert {type(method.calibrator).__name__ for method in get_methods()} <= tested
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_classifier_says_what_is_wrong_with_its_data():
     model = DummyClassifier(strategy="prior").fit(Z, Y)
     for X, y in [(Z, Y[:-1]), (Z[:0], Y[:0]), (Z, 0 * Y)]:
