@@ -66,28 +66,32 @@ def run(chapter, root=ROOT, timeout=60):
     timeout : int, default=60
         Seconds that a cell may take; a chapter that takes more in all is run again next time.
     """
-    kept = kept_run(chapter, root)
+    execution = execution_state(root)
+    kept = kept_run(chapter, root, execution)
     if kept is not None:
         return kept
+    state = _state(chapter, root, execution)  # of what is run, whatever changes while it runs
     done = _execute(chapter, root, timeout)
     if done.seconds <= timeout:
-        _keep(done, chapter, root)
+        _keep(done, state, _file(chapter, root))
     return done
 
 
-def kept_run(chapter, root=ROOT):
-    """Return the run that is kept of a chapter as it is now, or None."""
+def kept_run(chapter, root=ROOT, execution=None):
+    """Return the run that is kept of a chapter as it is now, or None; ``execution`` is `execution_state`, if known."""
     file = _file(chapter, root)
     if not file.exists():
         return None
     notebook = nbformat.read(file, as_version=4)
     of = notebook.metadata.pop("run")
-    return Run(notebook, of["seconds"], of["peak"]) if of["state"] == _state(chapter, root) else None
+    state = _state(chapter, root, execution or execution_state(root))
+    return Run(notebook, of["seconds"], of["peak"]) if of["state"] == state else None
 
 
 def hand_over(chapters, cache_folder, root=ROOT):
     """Give the runs that are kept of these chapters to the cache of Jupyter Book, where it lacks them."""
-    runs = {chapter: kept for chapter in chapters if (kept := kept_run(chapter, root)) is not None}
+    execution = execution_state(root)
+    runs = {chapter: kept for chapter in chapters if (kept := kept_run(chapter, root, execution)) is not None}
     if not runs:
         return
     cache = get_cache(cache_folder)
@@ -113,11 +117,10 @@ def _execute(chapter, root, timeout):
     return Run(notebook, seconds, peak)
 
 
-def _keep(done, chapter, root):
+def _keep(done, state, file):
     """Write a run so that nobody ever sees a part of it."""
-    file = _file(chapter, root)
     file.parent.mkdir(parents=True, exist_ok=True)
-    of = {"state": _state(chapter, root), "seconds": done.seconds, "peak": done.peak}
+    of = {"state": state, "seconds": done.seconds, "peak": done.peak}
     notebook = nbformat.from_dict(done.notebook | {"metadata": done.notebook.metadata | {"run": of}})
     part = file.with_suffix(f".{os.getpid()}.part")
     nbformat.write(notebook, part)
@@ -128,5 +131,5 @@ def _file(chapter, root):
     return root / FOLDER / f"{chapter}.ipynb"
 
 
-def _state(chapter, root):
-    return f"{fingerprint([source(chapter, root).relative_to(root)], root)} {execution_state(root)}"
+def _state(chapter, root, execution):
+    return f"{fingerprint([source(chapter, root).relative_to(root)], root)} {execution}"

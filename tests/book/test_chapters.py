@@ -1,6 +1,7 @@
 """Every chapter runs alone, in a fresh kernel, within its limits; its cells and figures keep the rules of the book."""
 
 import re
+from functools import cache
 
 import chapter_runs
 import jupytext
@@ -12,6 +13,7 @@ CHAPTERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"run {name}"), id=
 SECONDS, GIGABYTES, LINES = 60, 1.5, 25
 
 
+@cache
 def executed(chapter):
     """Return the run of a chapter as it is now; it is made once, unless that has been done before."""
     if missing(chapter):
