@@ -31,7 +31,8 @@ FRAME_INPUTS = (
     "tools/chapter_runs.py", "tools/launch_buttons.py",
 )  # fmt: skip
 SITE_TESTS = tuple(
-    f"tests/book/test_{name}.py" for name in ("site", "notebooks_on_site", "site_in_browser", "accessibility")
+    f"tests/book/test_{name}.py"
+    for name in ("site", "entries", "notebooks_on_site", "site_in_browser", "explorer", "accessibility")
 )
 # The command of Jupyter Book without the traceback of its own that it prints after the cause.
 JUPYTER_BOOK = """
