@@ -16,23 +16,23 @@ __version__ = "0.1.0"
 
 # Every public class, and the module that holds it.
 _HOMES = {
-    "BayesianBinning": "binning",
+    "BayesianBinning": "calibrators",
     "BetaCalibration": "calibrators",
-    "BinwiseCalibration": "binning",
+    "BinwiseCalibration": "calibrators",
     "CalibratedClassifier": "classifier",
-    "ClusteredCalibration": "clustered",
-    "ClusteredCalibrationCV": "clustered_cv",
+    "ClusteredCalibration": "calibrators",
+    "ClusteredCalibrationCV": "calibrators",
     "DirichletCalibration": "calibrators",
-    "EnsembleTemperatureScaling": "ensemble",
-    "HistogramBinning": "binning",
-    "IsotonicCalibration": "binning",
-    "LocalRecalibration": "local",
+    "EnsembleTemperatureScaling": "calibrators",
+    "HistogramBinning": "calibrators",
+    "IsotonicCalibration": "calibrators",
+    "LocalRecalibration": "calibrators",
     "PlattScaling": "calibrators",
-    "SoftKMeans": "clustered",
+    "SoftKMeans": "calibrators",
     "TemperatureScaling": "calibrators",
     "VectorScaling": "calibrators",
 }
-_MODULES = ("datasets", "metrics", "plots", "representations")
+_MODULES = ("calibrators", "datasets", "metrics", "plots", "representations")
 
 __all__ = [*_HOMES, *_MODULES]
 

@@ -19,9 +19,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
-from clustcal.calibrators import PlattScaling, TemperatureScaling
-from clustcal.clustered_cv import make_folds
-from clustcal.probabilities import as_weights, check_same_length
+from clustcal.calibrators.parametric import PlattScaling, TemperatureScaling
+from clustcal.core.folds import make_folds
+from clustcal.core.probabilities import as_weights, check_same_length
 
 __all__ = ["CalibratedClassifier"]
 
@@ -78,7 +78,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from clustcal import ClusteredCalibration
-    >>> from clustcal.classifier import CalibratedClassifier
+    >>> from clustcal import CalibratedClassifier
     >>> from clustcal.representations import LeafCoverage
     >>> X, y = make_classification(900, random_state=0)
     >>> forest = RandomForestClassifier(50, random_state=0).fit(X[:300], y[:300])

@@ -23,10 +23,17 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, TemperatureScaling, VectorScaling
-from clustcal.binning import HistogramBinning, IsotonicCalibration
-from clustcal.classifier import CalibratedClassifier
-from clustcal.clustered_cv import ClusteredCalibrationCV
+from clustcal import (
+    BetaCalibration,
+    CalibratedClassifier,
+    ClusteredCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
+from clustcal.calibrators.histogram import HistogramBinning
+from clustcal.calibrators.isotonic import IsotonicCalibration
 from clustcal.representations import LeafCoverage, ShapValues
 
 X, y = make_classification(900, n_features=6, n_informative=4, flip_y=0.2, random_state=0)

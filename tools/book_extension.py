@@ -18,12 +18,16 @@ from sphinx.util.nodes import make_refnode
 MODULES = tuple(
     f"clustcal.{name}"
     for name in (
-        "calibrators",
-        "ensemble",
-        "binning",
-        "local",
-        "clustered",
-        "clustered_cv",
+        "calibrators.parametric",
+        "calibrators.ensemble",
+        "calibrators.histogram",
+        "calibrators.bayesian_binning",
+        "calibrators.isotonic",
+        "calibrators.binwise",
+        "calibrators.local",
+        "calibrators.clustered",
+        "calibrators.soft_kmeans",
+        "calibrators.clustered_cv",
         "classifier",
         "representations",
         "metrics",

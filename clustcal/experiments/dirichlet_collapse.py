@@ -13,16 +13,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from clustcal import metrics, solvers
-from clustcal.calibrators import (
-    DirichletCalibration,
-    ParametricCalibrator,
-    TemperatureScaling,
-    VectorScaling,
-    check_fit_input,
-)
+from clustcal import DirichletCalibration, TemperatureScaling, VectorScaling, metrics
+from clustcal.calibrators.base import check_fit_input
+from clustcal.calibrators.parametric import ParametricCalibrator
+from clustcal.core import solvers
+from clustcal.core.families import DirichletFamily
 from clustcal.experiments.results import FOLDER
-from clustcal.families import DirichletFamily
 
 FILE = FOLDER / "dirichlet_collapse.csv"
 SEEDS = (0, 1, 2)

@@ -7,21 +7,23 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
-from clustcal.binning import BayesianBinning, BinwiseCalibration, HistogramBinning, IsotonicCalibration
-from clustcal.calibrators import (
+from clustcal import (
+    BayesianBinning,
     BetaCalibration,
-    Calibrator,
+    BinwiseCalibration,
+    ClusteredCalibration,
+    ClusteredCalibrationCV,
     DirichletCalibration,
+    EnsembleTemperatureScaling,
+    HistogramBinning,
+    IsotonicCalibration,
+    LocalRecalibration,
     PlattScaling,
     TemperatureScaling,
     VectorScaling,
-    check_fit_input,
 )
-from clustcal.clustered import ClusteredCalibration
-from clustcal.clustered_cv import ClusteredCalibrationCV
-from clustcal.ensemble import EnsembleTemperatureScaling
+from clustcal.calibrators.base import Calibrator, check_fit_input
 from clustcal.experiments.protocol import N_CLUSTERS, SHRINKAGE
-from clustcal.local import LocalRecalibration
 
 # The table's word for a representation, and its name in `protocol.REPRESENTATIONS`.
 REPRESENTATIONS = {"Coverage": "coverage", "SHAP": "shap", "Data": "data"}

@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from clustcal import metrics
+from clustcal import LocalRecalibration, metrics
 from clustcal.datasets import load, load_scores
 from clustcal.experiments import protocol, tables
 from clustcal.experiments.grid import select_entries
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.runner import Unit, missing_entries, run_unit
 from clustcal.experiments.store import Store
-from clustcal.local import LocalRecalibration
 
 CAPACITY = (300, 8)
 DATASETS = ("credit_approval", "stroke", "support2", "adult")

@@ -19,8 +19,8 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from clustcal import datasets, metrics, solvers
-from clustcal.clustered import ClusteredCalibration
+from clustcal import ClusteredCalibration, datasets, metrics
+from clustcal.core import solvers
 from clustcal.experiments import protocol
 from clustcal.experiments.methods import GLOBAL
 from clustcal.experiments.provenance import describe_commit, describe_versions

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.preprocessing import normalize
 
 import clustcal
-from clustcal.clustered import SoftKMeans
+from clustcal import SoftKMeans
 from clustcal.datasets import load
 from clustcal.datasets.scores import FOLDER, score_file, write_scores
 from clustcal.experiments import protocol

@@ -1,18 +1,10 @@
 """Metrics of probabilistic forecasts: scores, calibration errors, their parts, and how sure they are.
 
 All take ``(y_true, y_prob, *, sample_weight, labels, pos_label, ...)`` and build on
-`clustcal.probabilities` for checking and for the one rule of bins.
+`clustcal.core.probabilities` for checking and for the one rule of bins.
 """
 
-from clustcal.metrics.calibration import (
-    ada_ece,
-    classwise_ece,
-    debiased_ece,
-    ece,
-    mce,
-    reliability_curve,
-    smooth_ece,
-)
+from clustcal.metrics.calibration import ada_ece, classwise_ece, debiased_ece, ece, mce, reliability_curve, smooth_ece
 from clustcal.metrics.decisions import rejection_curve
 from clustcal.metrics.decomposition import murphy_decomposition
 from clustcal.metrics.intervals import bootstrap_interval, paired_wilcoxon, spearman_table, t_interval

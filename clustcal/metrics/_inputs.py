@@ -1,6 +1,6 @@
 """What every metric does first: labels and probabilities of any accepted form in, one checked forecast out.
 
-Builds on `clustcal.probabilities`, which does the checking. Here the two words that metrics have and
+Builds on `clustcal.core.probabilities`, which does the checking. Here the two words that metrics have and
 calibrators have not are given their meaning: ``pos_label`` and ``kind``.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clustcal.probabilities import as_probabilities, as_weights, check_same_length, encode_labels
+from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length, encode_labels
 
 KINDS = ("auto", "positive", "top-label", "classwise")
 

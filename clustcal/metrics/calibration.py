@@ -1,7 +1,7 @@
 """Calibration errors: how far forecast probabilities lie from observed frequencies.
 
 Every error names its bins, their number, the norm, and which probability is meant. Bins follow the one rule
-of `clustcal.probabilities.bin_edges`: (a, b], the first also holding 0.
+of `clustcal.core.probabilities.bin_edges`: (a, b], the first also holding 0.
 """
 
 import numpy as np
@@ -9,8 +9,8 @@ from scipy.fft import dct, idct
 from scipy.optimize import brentq
 from sklearn.utils import Bunch
 
+from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
-from clustcal.probabilities import assign_bins, bin_edges
 
 __all__ = [
     "ada_ece",

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils import Bunch
 
+from clustcal.core.probabilities import assign_bins, bin_edges, check_same_length, log_probabilities
 from clustcal.metrics._inputs import forecast_event, read_forecast
-from clustcal.probabilities import assign_bins, bin_edges, check_same_length, log_probabilities
 
 __all__ = ["murphy_decomposition"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
+from clustcal.core.probabilities import as_representation, assign_bins, bin_edges
 from clustcal.metrics._inputs import forecast_event, read_forecast
-from clustcal.probabilities import as_representation, assign_bins, bin_edges
 
 __all__ = ["lce", "local_calibration_errors", "mlce"]
 

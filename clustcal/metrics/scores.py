@@ -6,8 +6,8 @@ Means over rows, weighted by ``sample_weight``; a weight of 2 counts as the row 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from clustcal.core.probabilities import log_probabilities
 from clustcal.metrics._inputs import read_forecast
-from clustcal.probabilities import log_probabilities
 
 __all__ = ["accuracy", "brier", "log_loss", "roc_auc"]
 
@@ -39,7 +39,7 @@ def log_loss(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     Raises
     ------
     ValueError
-        If the input is not as described: see `clustcal.probabilities`.
+        If the input is not as described: see `clustcal.core.probabilities`.
 
     Examples
     --------

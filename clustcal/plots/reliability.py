@@ -5,10 +5,10 @@ Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibratio
 
 import numpy as np
 
+from clustcal.core.probabilities import assign_bins
 from clustcal.metrics import reliability_curve
 from clustcal.metrics._inputs import forecast_event, read_forecast
 from clustcal.plots._style import DIAGONAL_COLOUR, MARKERS
-from clustcal.probabilities import assign_bins
 
 # The panel of counts below the diagram: its name, and its height as a share of the diagram's.
 COUNTS_LABEL = "counts"

@@ -5,6 +5,7 @@ is first needed.
 """
 
 from clustcal.representations.deep import Activations, HiddenStates
-from clustcal.representations.trees import LeafCoverage, ShapValues
+from clustcal.representations.leaves import LeafCoverage
+from clustcal.representations.shap_values import ShapValues
 
 __all__ = ["Activations", "HiddenStates", "LeafCoverage", "ShapValues"]

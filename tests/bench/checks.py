@@ -10,15 +10,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from clustcal import (
-    BetaCalibration,
-    ClusteredCalibration,
-    PlattScaling,
-    SoftKMeans,
-    TemperatureScaling,
-    VectorScaling,
-)
-from clustcal.binning import BayesianBinning, HistogramBinning, IsotonicCalibration
+from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, SoftKMeans, TemperatureScaling, VectorScaling
+from clustcal.calibrators.bayesian_binning import BayesianBinning
+from clustcal.calibrators.histogram import HistogramBinning
+from clustcal.calibrators.isotonic import IsotonicCalibration
 from clustcal.datasets import make_subpopulations
 from tests.bench.timing import make_scores, median_cpu_seconds
 

@@ -58,4 +58,4 @@ def test_public_names_without_all_are_the_classes_and_functions_defined_there(mo
 
 
 def test_a_name_of_the_package_is_described_in_its_module():
-    assert documented_name("clustcal", "PlattScaling") == "clustcal.calibrators.PlattScaling"
+    assert documented_name("clustcal", "PlattScaling") == "clustcal.calibrators.parametric.PlattScaling"

@@ -10,7 +10,7 @@ import pytest
 from book_sources import ROOT, source
 
 from clustcal import metrics
-from clustcal.probabilities import assign_bins, bin_edges
+from clustcal.core.probabilities import assign_bins, bin_edges
 
 CHAPTER = "theory/when-ece-misranks"
 SCRIPT = ROOT / "book/_assets/ece-explorer.js"

@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
 
-from clustcal.clustered import ClusteredCalibration, SoftKMeans
+from clustcal.calibrators.clustered import ClusteredCalibration
+from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import list_datasets
 from clustcal.datasets.scores import (
     FOLDER,

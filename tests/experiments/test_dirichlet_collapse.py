@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
-from clustcal.calibrators import TemperatureScaling
+from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.experiments import dirichlet_collapse
 from clustcal.experiments.dirichlet_collapse import DirichletNearTemperature, learning_curves
 

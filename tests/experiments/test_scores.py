@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
-from clustcal.clustered import SoftKMeans
+from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import load
 from clustcal.datasets.scores import FOLDER, read_scores, score_file, write_scores
 from clustcal.experiments import protocol, scores

@@ -6,15 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.calibration import calibration_curve
 
-from clustcal.metrics import (
-    ada_ece,
-    classwise_ece,
-    debiased_ece,
-    ece,
-    mce,
-    reliability_curve,
-    smooth_ece,
-)
+from clustcal.metrics import ada_ece, classwise_ece, debiased_ece, ece, mce, reliability_curve, smooth_ece
 
 # Twelve rows, worked through by hand and by other libraries (named where their values are used).
 P12 = np.array([0.05, 0.12, 0.18, 0.22, 0.31, 0.38, 0.44, 0.52, 0.61, 0.73, 0.86, 0.97])

@@ -6,8 +6,8 @@ from scipy.optimize import check_grad
 from scipy.special import expit, log_softmax, logit
 from sklearn.metrics import log_loss
 
-from clustcal import families
-from clustcal.probabilities import as_probabilities
+from clustcal.core import families
+from clustcal.core.probabilities import as_probabilities
 
 N, K, L = 60, 3, 4
 BINARY = [families.PLATT, families.TEMPERATURE, families.BETA]

@@ -14,7 +14,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 
 from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, TemperatureScaling, VectorScaling
-from clustcal.clustered_cv import ClusteredCalibrationCV, make_folds
+from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
+from clustcal.core.folds import make_folds
 
 SMALL = {"n_clusters": (2, 3), "shrinkages": (0.1, 0.01), "temperatures": (1.0, 0.1), "n_repeats": 1}
 

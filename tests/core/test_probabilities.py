@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from clustcal.probabilities import (
+from clustcal.core.probabilities import (
     as_probabilities,
     as_representation,
     as_weights,

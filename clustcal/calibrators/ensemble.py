@@ -1,13 +1,14 @@
 """Ensemble temperature scaling: a mixture of the tempered, the original and the uniform probabilities.
 
-Builds on `calibrators` for the family and on `solvers` for the temperature.
+Builds on `parametric` for the family and on `solvers` for the temperature.
 """
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from clustcal import solvers
-from clustcal.calibrators import Calibrator, TemperatureScaling, check_fit_input
+from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.parametric import TemperatureScaling
+from clustcal.core import solvers
 
 __all__ = ["EnsembleTemperatureScaling"]
 
@@ -59,7 +60,7 @@ class EnsembleTemperatureScaling(Calibrator):
 
     >>> import numpy as np
     >>> from clustcal import TemperatureScaling
-    >>> from clustcal.ensemble import EnsembleTemperatureScaling
+    >>> from clustcal import EnsembleTemperatureScaling
     >>> p, y = np.repeat([0.9, 0.999], 100), np.repeat([1, 0, 1, 0], [80, 20, 82, 18])
     >>> TemperatureScaling().fit(p, y).predict_proba([0.9, 0.999])[:, 1].round(2)
     array([0.65, 0.87])

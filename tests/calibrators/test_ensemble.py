@@ -9,8 +9,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from clustcal import TemperatureScaling, metrics
-from clustcal.ensemble import EnsembleTemperatureScaling
-from tests.calibrator_checks import CHECKS, fit, make_data, name_of
+from clustcal.calibrators.ensemble import EnsembleTemperatureScaling
+from tests.calibrators.interface import CHECKS, fit, make_data, name_of
 
 LOSSES = ["ce", "mse"]
 EVERY = [(EnsembleTemperatureScaling(loss), n_classes) for loss in LOSSES for n_classes in (2, 3)]

@@ -20,6 +20,9 @@ ROUNDING = 1e-12
 STRATEGIES = ("uniform", "quantile")
 FEW_EDGES = 25
 
+# What the confidence of a row may be.
+KINDS = ("top-label", "positive")
+
 
 def as_probabilities(P, name="P"):
     """Bring class probabilities into the canonical form: float64, shape (n, L), rows that sum to 1.
@@ -267,6 +270,25 @@ def assign_bins(p, edges):
     for edge in edges[1:-1]:
         bins += p > edge
     return bins
+
+
+def confidence_columns(P, kind):
+    """Return for every row the column whose probability is its confidence, shape (n,).
+
+    The most probable one for the kind ``"top-label"``, the second of two for ``"positive"``.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    if kind == "top-label":
+        return P.argmax(axis=1)
+    if P.shape[1] != 2:
+        raise ValueError(f"kind is 'positive' and P has {P.shape[1]} columns; expected 2, or the kind 'top-label'.")
+    return np.ones(len(P), dtype=int)
+
+
+def take_columns(P, columns):
+    """Return the element of every row in its column, shape (n,)."""
+    return np.take_along_axis(P, columns[:, None], axis=1)[:, 0]
 
 
 def _as_float_array(values, name):

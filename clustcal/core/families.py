@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import expit, softmax
 
-from clustcal.probabilities import EPS, log_probabilities
+from clustcal.core.probabilities import EPS, log_probabilities
 
 # Rows per pass: large enough to hide Python's overhead, small enough for the intermediate arrays to stay in cache.
 BATCH = 8192

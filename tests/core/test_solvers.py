@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
-from clustcal import families, solvers
-from clustcal.probabilities import as_probabilities
+from clustcal.core import families, solvers
+from clustcal.core.probabilities import as_probabilities
 
 BINARY = [families.PLATT, families.TEMPERATURE, families.BETA]
 MULTICLASS = [

@@ -12,22 +12,17 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal import solvers
-from clustcal.calibrators import Calibrator, check_fit_input
-from clustcal.clustered import (
-    ClusteredCalibration,
-    SoftKMeans,
-    check_at_least_0,
-    mixture,
-    soft_memberships,
-    squared_distances,
-)
-from clustcal.probabilities import EPS, as_representation
+from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.clustered import ClusteredCalibration, mixture
+from clustcal.calibrators.soft_kmeans import SoftKMeans, soft_memberships, squared_distances
+from clustcal.core import solvers
+from clustcal.core.folds import make_folds
+from clustcal.core.parameters import check_at_least_0
+from clustcal.core.probabilities import EPS, as_representation
 
 __all__ = ["ClusteredCalibrationCV"]
 
@@ -123,7 +118,7 @@ class ClusteredCalibrationCV(Calibrator):
 
     Examples
     --------
-    >>> from clustcal.clustered_cv import ClusteredCalibrationCV
+    >>> from clustcal import ClusteredCalibrationCV
     >>> from clustcal.datasets import make_subpopulations
     >>> data = make_subpopulations(2000, n_groups=2, random_state=0)
     >>> calibrator = ClusteredCalibrationCV(n_clusters=(2,), random_state=0).fit(data.P, data.y, data.Z)
@@ -303,30 +298,6 @@ class _FoldFit:
             q = Q[np.arange(len(Q)), self.codes_held_out]
             losses.append(-np.log(np.maximum(q, EPS)))
         return np.array(losses)
-
-
-def make_folds(cv, codes, weights, seed=None):
-    """Return the folds as pairs (train, held_out) of row numbers.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        As for `ClusteredCalibrationCV`.
-    codes : ndarray of shape (n,), int
-    weights : ndarray of shape (n,)
-    seed : int, optional
-        Draws which rows of a class go to which fold; without it they are dealt out as they stand.
-    """
-    if not isinstance(cv, Integral):
-        return list(check_cv(cv).split(codes, codes))
-    if not 2 <= cv <= len(codes):
-        raise ValueError(f"cv is {cv}; expected from 2 to {len(codes)} folds, the number of rows.")
-    # Each class is dealt out in turn. StratifiedKFold does so too, but refuses classes with fewer rows than folds.
-    chance = np.zeros(len(codes)) if seed is None else np.random.default_rng(seed).random(len(codes))
-    dealt = np.lexsort([chance, codes, weights == 0])
-    fold = np.empty(len(codes), dtype=int)
-    fold[dealt] = np.arange(len(codes)) % cv
-    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
 
 
 def _compare(candidates, losses, weights):

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from clustcal import local, metrics
-from clustcal.local import LocalRecalibration
-from tests.calibrator_checks import CHECKS, make_data, name_of
+from clustcal import metrics
+from clustcal.calibrators import local
+from clustcal.calibrators.local import LocalRecalibration
+from tests.calibrators.interface import CHECKS, make_data, name_of
 
 TOP_LABEL, POSITIVE = LocalRecalibration(), LocalRecalibration(n_bins=5, kind="positive")
 

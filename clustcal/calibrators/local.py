@@ -1,6 +1,6 @@
 """Local recalibration (LoRe): accuracy among calibration rows of similar confidence and similar representation.
 
-Builds on the bins of `probabilities`; what counts as the confidence of a row is said in `binning`.
+Builds on `probabilities`, which says what the bins are and what counts as the confidence of a row.
 """
 
 from numbers import Real
@@ -8,9 +8,8 @@ from numbers import Real
 import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
-from clustcal.binning import confidence_columns, take_columns
-from clustcal.calibrators import Calibrator, check_fit_input
-from clustcal.probabilities import as_representation, assign_bins, bin_edges
+from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.core.probabilities import as_representation, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["LocalRecalibration"]
 
@@ -76,7 +75,7 @@ class LocalRecalibration(Calibrator):
     Two regions with the same scores; the classifier is right in one of them, and half of the time in the other:
 
     >>> import numpy as np
-    >>> from clustcal.local import LocalRecalibration
+    >>> from clustcal import LocalRecalibration
     >>> p, y, Z = np.full(8, 0.75), [1, 1, 1, 1, 0, 1, 0, 1], np.repeat([[0.0], [9.0]], 4, axis=0)
     >>> LocalRecalibration().fit(p, y, Z).predict_proba([0.75, 0.75], [[0.0], [9.0]]).round(3)
     array([[0. , 1. ],

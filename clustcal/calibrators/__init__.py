@@ -1,0 +1,35 @@
+"""Calibrators: maps from scores to calibrated probabilities, one file a kind. `base` is the door to all of them."""
+
+from clustcal.calibrators.bayesian_binning import BayesianBinning
+from clustcal.calibrators.binwise import BinwiseCalibration
+from clustcal.calibrators.clustered import ClusteredCalibration
+from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
+from clustcal.calibrators.ensemble import EnsembleTemperatureScaling
+from clustcal.calibrators.histogram import HistogramBinning
+from clustcal.calibrators.isotonic import IsotonicCalibration
+from clustcal.calibrators.local import LocalRecalibration
+from clustcal.calibrators.parametric import (
+    BetaCalibration,
+    DirichletCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+from clustcal.calibrators.soft_kmeans import SoftKMeans
+
+__all__ = [
+    "BayesianBinning",
+    "BetaCalibration",
+    "BinwiseCalibration",
+    "ClusteredCalibration",
+    "ClusteredCalibrationCV",
+    "DirichletCalibration",
+    "EnsembleTemperatureScaling",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "LocalRecalibration",
+    "PlattScaling",
+    "SoftKMeans",
+    "TemperatureScaling",
+    "VectorScaling",
+]

@@ -1,0 +1,73 @@
+"""Histogram binning: the frequency of a class among the scores of a bin."""
+
+import numpy as np
+
+from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
+from clustcal.core.probabilities import assign_bins, bin_edges
+
+__all__ = ["HistogramBinning"]
+
+
+class HistogramBinning(OneVsRest):
+    r"""Histogram binning: the frequency of a class among the scores of a bin, as a posterior mean.
+
+    With m of the n scores in a bin belonging to the class and a Beta(:math:`\alpha, \beta`) prior,
+
+    .. math:: q = \frac{m + \alpha}{n + \alpha + \beta}.
+
+    Parameters
+    ----------
+    n_bins : int, default=10
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width or of equal weight; see ``clustcal.core.probabilities.bin_edges``.
+    prior : tuple of two floats, default=(1.0, 1.0)
+        :math:`\alpha` and :math:`\beta`, the paper's defaults; (0, 0) gives the plain frequency.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default the sorted labels.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (L,)
+    maps_ : list of StepFunction
+        ``edges`` and ``values`` of the second class, or of every class if there are more than two.
+
+    Notes
+    -----
+    An empty bin gives the mean of the prior, :math:`\alpha / (\alpha + \beta)`, which is 1/2 by default: nothing is
+    known there. With the prior (0, 0), which has no mean, it gives its midpoint.
+
+    References
+    ----------
+    B. Zadrozny, C. Elkan, "Obtaining calibrated probability estimates from decision trees and naive Bayesian
+    classifiers", ICML 2001.
+
+    Examples
+    --------
+    >>> from clustcal import HistogramBinning
+    >>> p, y = [0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1]
+    >>> HistogramBinning(n_bins=2).fit(p, y).predict_proba([0.25, 0.75])  # (1 + 1) / (3 + 2), (1 + 1) / (1 + 2)
+    array([[0.6       , 0.4       ],
+           [0.33333333, 0.66666667]])
+    """
+
+    def __init__(self, n_bins=10, strategy="uniform", prior=(1.0, 1.0), classes=None):
+        self.n_bins = n_bins
+        self.strategy = strategy
+        self.prior = prior
+        self.classes = classes
+
+    def _check_parameters(self):
+        """Raise a ValueError if a parameter cannot serve."""
+        bin_edges(np.array([0.5]), self.n_bins, self.strategy)
+        prior = np.asarray(self.prior, dtype=float)
+        if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
+            raise ValueError(f"prior is {self.prior!r}; expected two numbers of at least 0.")
+
+    def _fit_map(self, p, hit, weights):
+        """Return the `StepFunction` of the posterior means."""
+        alpha, beta = self.prior
+        edges = bin_edges(p, self.n_bins, self.strategy, weights)
+        bins = assign_bins(p, edges)
+        total = np.bincount(bins, weights, minlength=len(edges) - 1) + alpha + beta
+        hits = np.bincount(bins, weights * hit, minlength=len(edges) - 1) + alpha
+        return StepFunction(edges, frequency(hits, total, (edges[:-1] + edges[1:]) / 2))

@@ -1,0 +1,169 @@
+"""Soft K-means: clusters of the directions of a representation, and soft memberships in them."""
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from clustcal.core.parameters import check_at_least_0
+from clustcal.core.probabilities import as_representation, as_weights
+
+__all__ = ["SoftKMeans"]
+
+# Squared distance of two directions from their cosine, for each name of a membership.
+SQUARED_DISTANCES = {
+    "cosine": lambda cosine: (1 - cosine) ** 2,
+    "chord": lambda cosine: 2 * (1 - cosine),
+}
+# K-means uses one thread for fewer numbers than this.
+THREADS_FROM = 10_000_000
+
+
+class SoftKMeans(TransformerMixin, BaseEstimator):
+    r"""K-means on the directions of a representation, and soft memberships in its clusters.
+
+    Rows are scaled to unit length, K-means finds centroids :math:`\mu_k` (the same ones for rows in any order, and for
+    weighted and repeated rows), and
+
+    .. math:: w_k(x) = \frac{\exp(-d^2(\phi(x), \mu_k) / \tau)}{\sum_j \exp(-d^2(\phi(x), \mu_j) / \tau)}.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+        K.
+    membership : {"cosine", "chord"}, default="cosine"
+        The "squared cosine distance" :math:`d^2`, which the paper does not spell out: ``"cosine"`` is
+        :math:`(1 - \cos)^2`; ``"chord"`` is :math:`2 (1 - \cos)`, the squared Euclidean distance of the unit vectors.
+    temperature : float, default=1.0
+        :math:`\tau`; the paper's formula has 1. Distances of directions are at most 4, so at 1 memberships
+        are nearly uniform; towards 0 they become hard. 0 is allowed and gives hard memberships.
+    n_init : int, default=10
+        How many times K-means starts anew; the best result is kept.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    centroids_ : ndarray of shape (K, m)
+        Cluster centres in the space of unit vectors.
+    n_iter_ : int
+        Iterations of K-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustcal import SoftKMeans
+    >>> Z = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> SoftKMeans(n_clusters=2, temperature=0.1, random_state=0).fit_transform(Z).max(axis=1).round(2)
+    array([1., 1., 1., 1.])
+    """
+
+    def __init__(self, n_clusters=4, membership="cosine", temperature=1.0, n_init=10, random_state=None):
+        self.n_clusters = n_clusters
+        self.membership = membership
+        self.temperature = temperature
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, Z, y=None, sample_weight=None):
+        """Find the centroids.
+
+        Parameters
+        ----------
+        Z : array-like or sparse matrix of shape (n, m)
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        Z = as_representation(Z)
+        self.check_parameters(Z.shape[0])
+        rows, weights = distinct_rows(normalize(Z), as_weights(sample_weight, Z.shape[0]))
+        if rows.shape[0] < self.n_clusters:
+            return self._keep(rows)
+        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+        # Small problems run ten times slower with threads where other processes keep the cores busy.
+        with threadpool_limits(1 if Z.shape[0] * Z.shape[1] < THREADS_FROM else None):
+            kmeans.fit(rows, sample_weight=weights)
+        self.centroids_ = kmeans.cluster_centers_
+        self.n_iter_ = kmeans.n_iter_
+        return self
+
+    def _keep(self, rows):
+        """Take the rows themselves for centroids where they are fewer than these; some stand twice."""
+        warnings.warn(
+            f"n_clusters is {self.n_clusters} and the representation has only {rows.shape[0]} different directions; "
+            "some clusters are the same.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        self.centroids_ = rows[np.arange(self.n_clusters) % len(rows)]
+        self.n_iter_ = 0
+        return self
+
+    def transform(self, Z):
+        """Return the memberships W of every row, shape (n, K); rows sum to 1."""
+        check_is_fitted(self)
+        Z = as_representation(Z, n_features=self.centroids_.shape[1])
+        return soft_memberships(squared_distances(normalize(Z), self.centroids_, self.membership), self.temperature)
+
+    def check_parameters(self, n):
+        """Raise a ValueError if the parameters cannot serve n rows; else return self."""
+        if not isinstance(self.n_clusters, Integral) or not 1 <= self.n_clusters <= n:
+            raise ValueError(
+                f"n_clusters is {self.n_clusters!r}; expected a whole number from 1 to {n}, the number of rows."
+            )
+        if self.membership not in SQUARED_DISTANCES:
+            raise ValueError(f"membership is {self.membership!r}; expected one of {tuple(SQUARED_DISTANCES)}.")
+        check_at_least_0("temperature", self.temperature)
+        return self
+
+
+def distinct_rows(Z, weights):
+    """Return the different rows of positive weight, in the order of their numbers, and their weights.
+
+    K-means draws its first centroids by their place, so without this it would tell a row of weight 2 from two rows.
+    """
+    if sparse.issparse(Z):
+        _, first, copy_of = np.unique(_sort_keys(Z), return_index=True, return_inverse=True)
+    else:
+        _, first, copy_of = np.unique(Z, axis=0, return_index=True, return_inverse=True)
+    weights = np.bincount(copy_of, weights=weights)
+    return Z[first[weights > 0]], weights[weights > 0]
+
+
+def _sort_keys(Z):
+    """Return for every sparse row bytes that are in the order of the rows, as numbers, and equal where these are."""
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    # Where one row has an entry and another none, the entry decides by its sign: 0 and 2, and 1 for the end of a row.
+    negative = Z.data < 0
+    bits = Z.data.view(np.uint64)
+    entries = np.empty(Z.nnz, dtype=[("sign", "u1"), ("place", ">i8"), ("value", ">u8")])
+    entries["sign"] = np.where(negative, 0, 2)
+    entries["place"] = np.where(negative, Z.indices, Z.shape[1] - Z.indices)
+    entries["value"] = np.where(negative, ~bits, bits)
+    ends = zip(Z.indptr[:-1], Z.indptr[1:], strict=True)
+    return np.array([entries[start:end].tobytes() + b"\1" for start, end in ends], dtype=object)
+
+
+def squared_distances(unit_rows, centroids, membership):
+    """Return the squared distance of every row of unit length from every centroid, shape (n, K)."""
+    return SQUARED_DISTANCES[membership](unit_rows @ normalize(centroids).T)
+
+
+def soft_memberships(squared_distance, temperature):
+    """Turn squared distances (n, K) into memberships (n, K)."""
+    # Distances beyond the nearest, so that a temperature of 0 or close to it leaves the nearest alone.
+    beyond = squared_distance - squared_distance.min(axis=1, keepdims=True)
+    return softmax(-beyond / max(temperature, 1e-300), axis=1)

@@ -1,0 +1,197 @@
+"""Leaf coverage: which leaves of a fitted tree ensemble a row falls in, compressed to a dense vector."""
+
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+)
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clustcal.representations.tree_models import (
+    LEAF_MODELS,
+    TreeRepresentation,
+    check_range,
+    is_xgboost,
+    xgboost_predict,
+)
+
+
+class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
+    r"""Tree-coverage vectors: the leaves that a row falls in, weighted by TF-IDF and compressed by truncated SVD.
+
+    With one indicator per leaf of the ensemble, a row of the matrix :math:`C` holds exactly one 1 per tree. Then
+
+    .. math:: \tilde C = \mathrm{norm}_{\ell_2}\big(C \cdot \mathrm{diag}(\mathrm{idf})\big), \qquad
+        \mathrm{idf}_j = \log \frac{n + 1}{\mathrm{df}_j + 1} + 1,
+
+    where :math:`\mathrm{df}_j` counts the rows in leaf j, and truncated SVD turns :math:`\tilde C` into the dense
+    embedding Z. Leaves, idf and SVD are those of the rows that `fit` is given: the calibration set.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        An XGBoost classifier with trees, or scikit-learn's `RandomForestClassifier`, `ExtraTreesClassifier`,
+        `GradientBoostingClassifier` (binary or multiclass) or `DecisionTreeClassifier`; also a `Pipeline` that ends
+        in one of them, or one of them in a `FrozenEstimator`. `HistGradientBoostingClassifier` has no public way
+        to tell leaves. May be set later: ``LeafCoverage().set_params(model=model)``.
+    n_components : int, default=256
+        r, the length of the embedding. It is shorter where the calibration set has fewer rows, or the
+        ensemble fewer leaves: `n_components_` tells.
+    iteration_range : (int, int), optional
+        Use only the boosting rounds, or the trees of a forest, from the first number up to the second. Left out: all,
+        or up to the best round of an XGBoost model that stopped early.
+    random_state : int, RandomState instance or None, default=None
+        Of the randomised SVD.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_leaves_,)
+    n_leaves_ : int
+        Leaves that the calibration set reaches.
+    n_components_ : int
+    svd_ : TruncatedSVD
+    n_features_in_ : int
+
+    See Also
+    --------
+    ShapValues : What each feature adds to the score.
+    clustcal.ClusteredCalibration : Clusters the embedding and calibrates in every cluster.
+
+    Notes
+    -----
+    A new row may fall in a leaf that no calibration row reached. That leaf has no column and is left out, so such a
+    row has fewer than T ones; the direction of its embedding is the one that a column of zeros would give.
+    Indicators, TF-IDF and SVD are in single precision, which halves the time and changes the embedding by
+    about 1e-6 of its size; the embedding that comes out is float64.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from clustcal.representations import LeafCoverage
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X[:300], y[:300])
+    >>> coverage = LeafCoverage(forest, n_components=8, random_state=0)
+    >>> coverage.fit_transform(X[300:]).shape
+    (269, 8)
+    """
+
+    def __init__(self, model=None, n_components=256, iteration_range=None, random_state=None):
+        self.model = model
+        self.n_components = n_components
+        self.iteration_range = iteration_range
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn the leaves, their idf and the SVD from the calibration set.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d)
+            Rows as the model takes them.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of the trees above, has other features than X, or reaches a single leaf.
+        NotFittedError
+            If the model is not fitted.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit and return the embedding Z of the same rows, shape ``(n, n_components_)``."""
+        if not isinstance(self.n_components, Integral) or self.n_components < 1:
+            raise ValueError(f"n_components is {self.n_components!r}; expected a whole number of at least 1.")
+        # A refit forgets the previous model's features, which `_read` would otherwise compare with.
+        vars(self).pop("n_features_in_", None)
+        trees, rows = self._read(X)
+        leaves = _leaves(trees, rows, self.iteration_range)
+        self._fit_leaves(leaves)
+        weighted = self._weighted(self._indicators(leaves))
+        self.svd_ = TruncatedSVD(self.n_components_, random_state=self.random_state)
+        Z = self.svd_.fit_transform(weighted)
+        self.n_features_in_ = np.shape(X)[1]
+        return Z.astype(np.float64)
+
+    def transform(self, X):
+        """Return the embedding Z of new rows, shape ``(n, n_components_)``, float64."""
+        weighted = self._weighted(self.one_hot(X))
+        return self.svd_.transform(weighted).astype(np.float64)
+
+    def one_hot(self, X):
+        """Return the indicators C as a CSR matrix of shape ``(n, n_leaves_)``.
+
+        Every row of the calibration set has exactly T ones, one per tree.
+        """
+        return self._indicators(self.leaves(X))
+
+    def leaves(self, X):
+        """Return the number of the leaf that each row falls in, for every tree, shape (n, T)."""
+        check_is_fitted(self)
+        trees, X = self._read(X)
+        return _leaves(trees, X, self.iteration_range)
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def _fit_leaves(self, leaves):
+        """Give every leaf that occurs a column, and its idf."""
+        n = len(leaves)
+        # Leaf numbers restart in every tree, so tree t owns the keys from starts[t] to starts[t + 1].
+        self._starts = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])
+        df = np.bincount((leaves + self._starts[:-1]).ravel(), minlength=self._starts[-1])
+        occurs = df > 0
+        self._column = np.where(occurs, np.cumsum(occurs) - 1, -1)
+        self.idf_ = np.log((n + 1) / (df[occurs] + 1)) + 1
+        self.n_leaves_ = len(self.idf_)
+        if self.n_leaves_ < 2:
+            raise ValueError("The trees of model send all rows of X to one leaf; expected at least two leaves.")
+        self.n_components_ = min(self.n_components, n, self.n_leaves_)
+
+    def _indicators(self, leaves):
+        keys = leaves + self._starts[:-1]
+        known = keys < self._starts[1:]
+        columns = np.where(known, self._column[np.where(known, keys, 0)], -1)
+        known = columns >= 0
+        row_ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        ones = np.ones(row_ends[-1], dtype=np.float32)
+        return sparse.csr_matrix((ones, columns[known], row_ends), shape=(len(leaves), self.n_leaves_))
+
+    def _weighted(self, indicators):
+        """Apply idf and scale rows to unit length."""
+        weights = self.idf_.astype(np.float32)[indicators.indices]
+        weighted = sparse.csr_matrix((weights, indicators.indices, indicators.indptr), shape=indicators.shape)
+        return normalize(weighted, copy=False)
+
+
+def _leaves(trees, X, iteration_range):
+    """Return leaf numbers of shape (n, T)."""
+    if is_xgboost(trees):
+        leaves = xgboost_predict(trees, X, iteration_range, pred_leaf=True)
+    elif isinstance(trees, LEAF_MODELS):
+        if isinstance(trees, GradientBoostingClassifier):
+            # Its `apply` hands the rows on to its trees as they are, and these know no names of features.
+            X = validate_data(trees, X, reset=False, dtype=np.float32, accept_sparse="csr")
+        leaves = trees.apply(X)
+        leaves = leaves[:, None] if leaves.ndim == 1 else leaves
+        start, end = check_range(iteration_range, leaves.shape[1])
+        leaves = leaves[:, start:end]
+    else:
+        raise ValueError(
+            f"model is a {type(trees).__name__}, which has no public way to tell leaves; expected an XGBoost "
+            f"classifier or one of {[known.__name__ for known in LEAF_MODELS]}."
+        )
+    return leaves.reshape(len(leaves), -1).astype(np.int64)

@@ -1,0 +1,106 @@
+"""What leaf coverage and SHAP values share: pipelines, frozen models, rows and their errors."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import (
+    RandomForestClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clustcal.representations import LeafCoverage, ShapValues
+from tests.representations.tree_data import fit_xgboost
+
+xgboost = pytest.importorskip("xgboost")
+
+
+@pytest.mark.parametrize("make", [lambda m: LeafCoverage(m, 4, random_state=0), ShapValues], ids=["coverage", "shap"])
+class TestBoth:
+    def test_transform_before_fit_raises_not_fitted(self, data, model, make):
+        with pytest.raises(NotFittedError):
+            make(model).transform(data[0])
+
+    def test_unfitted_model_raises_not_fitted(self, data, make):
+        with pytest.raises(NotFittedError):
+            make(xgboost.XGBClassifier()).fit(data[0])
+
+    def test_model_may_be_set_later(self, data, model, make):
+        late = make(None).set_params(model=model)
+        np.testing.assert_array_equal(late.fit_transform(data[0]), make(model).fit_transform(data[0]))
+
+    def test_clone_keeps_the_fitted_model_and_is_unfitted(self, data, model, make):
+        fitted = make(model).fit(data[0])
+        copy = clone(fitted)
+        assert copy.model is model
+        assert copy.get_params(deep=False) == fitted.get_params(deep=False)
+        with pytest.raises(NotFittedError):
+            copy.transform(data[0])
+
+    def test_pickle_round_trip_gives_the_same_values(self, data, model, make):
+        fitted = make(model).fit(data[0])
+        copy = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(copy.transform(data[0]), fitted.transform(data[0]))
+
+    def test_frames_and_arrays_give_the_same_values(self, data, make):
+        X, y = data
+        frame = pd.DataFrame(X).add_prefix("f")
+        model = fit_xgboost(frame, y)
+        fitted = make(model).fit(frame)
+        np.testing.assert_array_equal(fitted.transform(frame), fitted.transform(X))
+
+    def test_pipeline_is_followed_to_its_trees(self, data, make):
+        X, y = data
+        scale = StandardScaler().fit(X)
+        pipeline = make_pipeline(StandardScaler(), xgboost.XGBClassifier(n_estimators=5, n_jobs=1)).fit(X, y)
+        direct = make(pipeline[-1]).fit_transform(scale.transform(X))
+        np.testing.assert_array_equal(make(pipeline).fit_transform(X), direct)
+
+    def test_frozen_model_is_unwrapped(self, data, model, make):
+        X, _ = data
+        np.testing.assert_array_equal(make(FrozenEstimator(model)).fit_transform(X), make(model).fit_transform(X))
+
+    def test_input_is_left_as_it_was(self, data, model, make):
+        X = data[0].copy()
+        X.flags.writeable = False
+        make(model).fit_transform(X)
+        np.testing.assert_array_equal(X, data[0])
+
+    def test_other_number_of_features_is_refused_at_fit(self, data, model, make):
+        with pytest.raises(ValueError, match="X has 5 features; expected 6"):
+            make(model).fit(data[0][:, :5])
+
+    def test_other_number_of_features_is_refused_at_transform(self, data, model, make):
+        with pytest.raises(ValueError, match="X has 7 features; expected 6"):
+            make(model).fit(data[0]).transform(np.ones((3, 7)))
+
+    @pytest.mark.parametrize(
+        ("X", "message"), [(np.ones(6), "X has 1 dimensions"), (np.ones((0, 6)), "X is empty")], ids=["1-d", "empty"]
+    )
+    def test_other_shapes_are_refused(self, data, model, make, X, message):
+        with pytest.raises(ValueError, match=message):
+            make(model).fit(data[0]).transform(X)
+
+    @pytest.mark.parametrize("wrong", [(0, 0), (3, 3), (-1, 2), (0, 13), (0.0, 2.0), 5, "ab", (1, 2, 3)])
+    def test_iteration_range_is_checked(self, data, model, make, wrong):
+        with pytest.raises(ValueError, match=re.escape(f"iteration_range is {wrong!r}; expected two whole numbers")):
+            make(model).set_params(iteration_range=wrong).fit(data[0])
+
+    @pytest.mark.parametrize("wrong", [None, "trees", RandomForestClassifier], ids=["None", "text", "class"])
+    def test_what_is_no_fitted_classifier_is_refused(self, data, make, wrong):
+        with pytest.raises(ValueError, match="expected a fitted tree classifier"):
+            make(wrong).fit(data[0])
+
+    def test_models_without_trees_are_refused(self, data, make):
+        X, y = data
+        with pytest.raises(ValueError, match="model is a LogisticRegression"):
+            make(LogisticRegression().fit(X, y)).fit(X)
+        with pytest.raises(ValueError, match='booster "gblinear"; expected one with trees'):
+            make(xgboost.XGBClassifier(booster="gblinear", n_jobs=1).fit(X, y)).fit(X)
