@@ -34,7 +34,7 @@ from clustcal import (
 from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
-from clustcal.representations import LeafCoverage, ShapValues
+from clustcal.representations import LeafCoverage, ShapValues, StandardizedFeatures, default_representation
 
 X, y = make_classification(900, n_features=6, n_informative=4, flip_y=0.2, random_state=0)
 TRAIN, CALIBRATE, TEST = slice(300), slice(300, 600), slice(600, 900)
@@ -48,10 +48,19 @@ CLUSTERED = ClusteredCalibration(n_clusters=2, temperature=0.1, random_state=0)
 @parametrize_with_checks(
     [
         CalibratedClassifier(LogisticRegression(), cv=3),
-        CalibratedClassifier(LogisticRegression(), VectorScaling(), cv=2),
+        CalibratedClassifier(LogisticRegression(), VectorScaling(), cv=2, ensemble=False),
         CalibratedClassifier(LinearSVC(), cv=3),
         CalibratedClassifier(LogisticRegression(), IsotonicCalibration(), "data", cv=3),
-        CalibratedClassifier(LogisticRegression(), ClusteredCalibration(VectorScaling(), random_state=0), "data", cv=3),
+        CalibratedClassifier(
+            LogisticRegression(),
+            ClusteredCalibration(VectorScaling(), random_state=0),
+            "data",
+            cv=3,
+            ensemble=False,
+        ),
+        CalibratedClassifier(
+            LogisticRegression(), ClusteredCalibration(TemperatureScaling(), n_clusters=2, random_state=0), cv=2
+        ),
     ]
 )
 def test_the_checks_of_scikit_learn(estimator, check):
@@ -60,45 +69,40 @@ def test_the_checks_of_scikit_learn(estimator, check):
 
 class TestPrefit:
     def test_it_is_the_calibrator_on_the_probabilities_of_the_model(self):
-        wrapped = CalibratedClassifier(MODEL, BetaCalibration()).fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), BetaCalibration()).fit(X[CALIBRATE], y[CALIBRATE])
         by_hand = BetaCalibration().fit(MODEL.predict_proba(X[CALIBRATE]), y[CALIBRATE])
         np.testing.assert_array_equal(
             wrapped.predict_proba(X[TEST]), by_hand.predict_proba(MODEL.predict_proba(X[TEST]))
         )
 
     def test_the_model_is_left_as_it_was(self):
-        wrapped = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE])
         assert wrapped.estimator_ is MODEL
 
-    def test_a_frozen_model_gives_the_same(self):
-        plain = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
-        frozen = CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE])
-        np.testing.assert_array_equal(frozen.predict_proba(X[TEST]), plain.predict_proba(X[TEST]))
-
     def test_folds_of_a_frozen_model_are_one_fit_to_all_rows(self):
-        plain = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE])
+        plain = CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE])
         folds = CalibratedClassifier(FrozenEstimator(MODEL), cv=4).fit(X[CALIBRATE], y[CALIBRATE])
         np.testing.assert_allclose(folds.predict_proba(X[TEST]), plain.predict_proba(X[TEST]), atol=1e-12)
 
     def test_a_clone_keeps_the_fitted_model(self):
-        wrapped = clone(CalibratedClassifier(MODEL, BetaCalibration()))
-        assert wrapped.estimator is MODEL
+        wrapped = clone(CalibratedClassifier(FrozenEstimator(MODEL), BetaCalibration()))
+        assert wrapped.estimator.estimator is MODEL
         assert not hasattr(wrapped, "calibrator_")
-        assert clone(CalibratedClassifier(MODEL, cv=3)).estimator is not MODEL
+        assert clone(CalibratedClassifier(MODEL)).estimator is not MODEL
 
     def test_a_model_that_is_not_fitted_is_refused(self):
-        with pytest.raises(NotFittedError, match='cv="prefit"'):
-            CalibratedClassifier(GaussianNB()).fit(X[CALIBRATE], y[CALIBRATE])
+        with pytest.raises(NotFittedError, match="frozen but not fitted"):
+            CalibratedClassifier(FrozenEstimator(GaussianNB())).fit(X[CALIBRATE], y[CALIBRATE])
 
     def test_labels_that_the_model_does_not_know_are_refused(self):
         with pytest.raises(ValueError, match="label 7"):
-            CalibratedClassifier(MODEL).fit(X[CALIBRATE], np.where(y[CALIBRATE] == 1, 7, 0))
+            CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], np.where(y[CALIBRATE] == 1, 7, 0))
 
 
 class TestFolds:
     def test_the_calibrator_sees_rows_held_out_and_the_model_all_rows(self):
         folds = KFold(4)
-        wrapped = CalibratedClassifier(GaussianNB(), cv=folds).fit(X, y)
+        wrapped = CalibratedClassifier(GaussianNB(), cv=folds, ensemble=False).fit(X, y)
         P = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
         by_hand = PlattScaling().fit(P, y)
         np.testing.assert_allclose(wrapped.calibrator_.theta_, by_hand.theta_, atol=1e-12)
@@ -111,9 +115,9 @@ class TestFolds:
 
     def test_entries_for_an_estimator_that_is_not_fitted_are_refused(self):
         with pytest.raises(ValueError, match="note"):
-            CalibratedClassifier(MODEL).fit(X, y, note=1)
+            CalibratedClassifier(FrozenEstimator(MODEL)).fit(X, y, note=1)
 
-    @pytest.mark.parametrize(("cv", "message"), [("fitted", "prefit"), (1, "cv is 1"), (901, "cv is 901")])
+    @pytest.mark.parametrize(("cv", "message"), [("prefit", "FrozenEstimator"), (1, "cv is 1"), (901, "cv is 901")])
     def test_bad_folds_are_named(self, cv, message):
         with pytest.raises(ValueError, match=message):
             CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y)
@@ -143,24 +147,26 @@ class TestReportsFromUsers:
         assert roc_auc_score(y[TEST], Q[:, 2]) > 0.6
 
     @pytest.mark.parametrize(
-        "cv", ["prefit", [(np.arange(150, 300), np.arange(150)), (np.arange(150), np.arange(150, 300))]]
+        "cv", ["frozen", [(np.arange(150, 300), np.arange(150)), (np.arange(150), np.arange(150, 300))]]
     )
-    def test_scikit_learn_20610_sample_weight_is_not_lost(self, cv):
+    @pytest.mark.parametrize("ensemble", [True, False])
+    def test_scikit_learn_20610_sample_weight_is_not_lost(self, cv, ensemble):
         weights = np.random.default_rng(0).integers(0, 4, 300)
         rows = np.repeat(np.arange(300), weights)
-        if cv == "prefit":
-            folds_again, model = cv, MODEL
+        if cv == "frozen":
+            cv, folds_again, model = None, None, FrozenEstimator(MODEL)
         else:
             folds_again, model = [(np.flatnonzero(rows >= 150), np.flatnonzero(rows < 150))], GaussianNB()
             folds_again.append(folds_again[0][::-1])
-        weighted = CalibratedClassifier(model, cv=cv).fit(X[:300], y[:300], sample_weight=weights)
-        repeated = CalibratedClassifier(model, cv=folds_again).fit(X[:300][rows], y[:300][rows])
+        weighted = CalibratedClassifier(model, cv=cv, ensemble=ensemble).fit(X[:300], y[:300], sample_weight=weights)
+        wrapped = CalibratedClassifier(model, cv=folds_again, ensemble=ensemble)
+        repeated = wrapped.fit(X[:300][rows], y[:300][rows])
         np.testing.assert_allclose(weighted.predict_proba(X[TEST]), repeated.predict_proba(X[TEST]), atol=1e-7)
 
     def test_scikit_learn_20610_weights_reach_the_last_step_of_a_pipeline(self):
         weights = np.random.default_rng(0).uniform(0, 2, 900)
         pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-        wrapped = CalibratedClassifier(pipeline, cv=3).fit(X, y, sample_weight=weights)
+        wrapped = CalibratedClassifier(pipeline, cv=3, ensemble=False).fit(X, y, sample_weight=weights)
         alone = clone(pipeline).fit(X, y, logisticregression__sample_weight=weights)
         np.testing.assert_allclose(wrapped.predict_scores(X), alone.predict_proba(X))
 
@@ -186,8 +192,9 @@ class TestReportsFromUsers:
 
         weights = np.arange(300) % 3
         given = weights.tolist() if weight_type is list else weights.astype(weight_type)
-        low = CalibratedClassifier(Float32().fit(X[TRAIN], y[TRAIN])).fit(X[CALIBRATE], y[CALIBRATE], given)
-        high = CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE], weights)
+        model = FrozenEstimator(Float32().fit(X[TRAIN], y[TRAIN]))
+        low = CalibratedClassifier(model).fit(X[CALIBRATE], y[CALIBRATE], given)
+        high = CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE], weights)
         assert low.predict_proba(X[TEST]).dtype == np.float64
         np.testing.assert_allclose(low.predict_proba(X[TEST]), high.predict_proba(X[TEST]), atol=1e-4)
 
@@ -217,22 +224,22 @@ class TestReportsFromUsers:
     @pytest.mark.parametrize("ask", ["predict", "predict_proba", "predict_scores", "cluster_summary"])
     def test_mcgrad_309_prediction_before_fit(self, ask):
         with pytest.raises(NotFittedError):
-            getattr(CalibratedClassifier(MODEL, CLUSTERED), ask)(X)
+            getattr(CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED), ask)(X)
 
     def test_uncertainty_calibration_10_one_class_only_is_refused(self):
         with pytest.raises(ValueError, match="1 class only"):
-            CalibratedClassifier(MODEL).fit(X[:5], np.ones(5))
+            CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[:5], np.ones(5))
 
     def test_uncertainty_calibration_2_a_calibration_set_that_lacks_a_class(self):
         three = np.where(X[:, 0] > 1, 2, y)
         model = GaussianNB().fit(X[TRAIN], three[TRAIN])
         seen = three[CALIBRATE] != 2
         with pytest.warns(UserWarning, match=r"\[2\]"):
-            wrapped = CalibratedClassifier(model).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
+            wrapped = CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
         assert wrapped.predict_proba(X[TEST]).shape == (300, 3)
 
     def test_uncertainty_calibration_wrappers_can_be_pickled(self):
-        wrapped = CalibratedClassifier(FOREST, CLUSTERED, LeafCoverage(n_components=4, random_state=0))
+        wrapped = CalibratedClassifier(FrozenEstimator(FOREST), CLUSTERED, LeafCoverage(n_components=4, random_state=0))
         wrapped.fit(X[CALIBRATE], y[CALIBRATE])
         np.testing.assert_array_equal(
             pickle.loads(pickle.dumps(wrapped)).predict_proba(X[TEST]), wrapped.predict_proba(X[TEST])
@@ -254,7 +261,9 @@ class TestReportsFromUsers:
 class TestRepresentation:
     @pytest.mark.parametrize("representation", [LeafCoverage(n_components=4, random_state=0), ShapValues()])
     def test_trees_get_the_fitted_model(self, representation):
-        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(FOREST), CLUSTERED, representation).fit(
+            X[CALIBRATE], y[CALIBRATE]
+        )
         Z = clone(representation).set_params(model=FOREST).fit(X[CALIBRATE])
         by_hand = clone(CLUSTERED)
         by_hand.fit(FOREST.predict_proba(X[CALIBRATE]), y[CALIBRATE], Z.transform(X[CALIBRATE]))
@@ -262,46 +271,58 @@ class TestRepresentation:
         np.testing.assert_allclose(wrapped.predict_proba(X[TEST]), expected, atol=1e-5)
         assert representation.model is None
 
-    def test_with_folds_it_is_the_model_of_all_rows(self):
+    def test_with_folds_each_member_has_that_of_its_own_model(self):
         forest = RandomForestClassifier(5, random_state=0)
         wrapped = CalibratedClassifier(forest, CLUSTERED, LeafCoverage(n_components=4, random_state=0), cv=2).fit(X, y)
-        assert wrapped.representation_.model is wrapped.estimator_
+        for member in wrapped.calibrated_classifiers_:
+            assert member.representation.model is member.estimator
 
     def test_trees_within_a_pipeline_of_transformers_get_it_too(self):
         representation = make_pipeline(LeafCoverage(n_components=4, random_state=0), StandardScaler())
-        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(FOREST), CLUSTERED, representation).fit(
+            X[CALIBRATE], y[CALIBRATE]
+        )
         assert wrapped.representation_[0].model is FOREST
 
     def test_a_model_that_was_given_is_kept(self):
         other = clone(FOREST).set_params(random_state=1).fit(X[TRAIN], y[TRAIN])
         representation = LeafCoverage(other, n_components=4, random_state=0)
-        wrapped = CalibratedClassifier(FOREST, CLUSTERED, representation).fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(FOREST), CLUSTERED, representation).fit(
+            X[CALIBRATE], y[CALIBRATE]
+        )
         assert wrapped.representation_.model is other
 
     def test_data_are_the_standardised_features(self):
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
         Z = StandardScaler().fit(X[CALIBRATE])
-        np.testing.assert_allclose(wrapped._represent(X[TEST], None), Z.transform(X[TEST]))
+        np.testing.assert_allclose(wrapped.representation_.transform(X[TEST]), Z.transform(X[TEST]))
 
     def test_data_of_a_pipeline_are_what_its_last_step_sees(self):
         frame = pd.DataFrame({"kind": np.array(["a", "b", "c"])[np.arange(900) % 3], "size": X[:, 0]})
         columns = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
         model = make_pipeline(columns, LogisticRegression()).fit(frame[TRAIN], y[TRAIN])
-        for one in (model, FrozenEstimator(model)):
-            wrapped = CalibratedClassifier(one, CLUSTERED, "data").fit(frame[CALIBRATE], y[CALIBRATE])
-            assert wrapped.calibrator_.centroids_.shape == (2, 4)
-            assert wrapped.predict_proba(frame[TEST]).shape == (300, 2)
+        wrapped = CalibratedClassifier(FrozenEstimator(model), CLUSTERED, "data").fit(frame[CALIBRATE], y[CALIBRATE])
+        assert wrapped.calibrator_.centroids_.shape == (2, 4)
+        assert wrapped.predict_proba(frame[TEST]).shape == (300, 2)
 
     def test_any_transformer_serves(self):
         square = FunctionTransformer(np.square)
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, square).fit(X[CALIBRATE], y[CALIBRATE])
-        given = CalibratedClassifier(MODEL, CLUSTERED).fit(X[CALIBRATE], y[CALIBRATE], Z=X[CALIBRATE] ** 2)
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, square).fit(X[CALIBRATE], y[CALIBRATE])
+        given = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED).fit(
+            X[CALIBRATE], y[CALIBRATE], Z=X[CALIBRATE] ** 2
+        )
         np.testing.assert_array_equal(wrapped.predict_proba(X[TEST]), given.predict_proba(X[TEST], Z=X[TEST] ** 2))
         np.testing.assert_array_equal(wrapped.predict(X[TEST]), given.predict(X[TEST], Z=X[TEST] ** 2))
 
-    def test_a_calibrator_that_needs_one_says_so(self):
-        with pytest.raises(ValueError, match="Z is missing"):
-            CalibratedClassifier(MODEL, CLUSTERED).fit(X[CALIBRATE], y[CALIBRATE])
+    def test_where_none_is_named_the_model_decides(self):
+        for model, kind in ((MODEL, StandardizedFeatures), (FOREST, LeafCoverage)):
+            wrapped = CalibratedClassifier(FrozenEstimator(model), CLUSTERED).fit(X[CALIBRATE], y[CALIBRATE])
+            named = CalibratedClassifier(FrozenEstimator(model), CLUSTERED, default_representation(model))
+            assert isinstance(wrapped.representation_, kind)
+            np.testing.assert_array_equal(
+                wrapped.predict_proba(X[TEST]), named.fit(X[CALIBRATE], y[CALIBRATE]).predict_proba(X[TEST])
+            )
+        assert CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE]).representation_ is None
 
     def test_an_unknown_name_is_refused(self):
         wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "shap", cv=3)
@@ -312,7 +333,7 @@ class TestRepresentation:
 
 class TestWithScikitLearn:
     def test_grid_search_over_the_calibrator_of_a_fitted_model(self):
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data")
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data")
         grid = {"calibrator__shrinkage": [0.01, 1.0], "calibrator__calibrator": [PlattScaling(), BetaCalibration()]}
         search = GridSearchCV(wrapped, grid, scoring="neg_log_loss", cv=3, error_score="raise")
         search.fit(X[CALIBRATE], y[CALIBRATE])
@@ -323,7 +344,7 @@ class TestWithScikitLearn:
         search = GridSearchCV(
             CalibratedClassifier(LogisticRegression(), cv=3), {"estimator__C": [0.1, 1]}, cv=2, error_score="raise"
         )
-        assert search.fit(X, y).best_estimator_.estimator_.C in (0.1, 1)
+        assert search.fit(X, y).best_estimator_.estimator.C in (0.1, 1)
 
     def test_it_is_a_step_of_a_pipeline(self):
         pipeline = make_pipeline(StandardScaler(), CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3))
@@ -331,7 +352,7 @@ class TestWithScikitLearn:
 
     def test_a_calibrator_that_chooses_its_parameters(self):
         calibrator = ClusteredCalibrationCV(n_clusters=(2,), temperatures=(0.1,), n_repeats=1, random_state=0)
-        wrapped = CalibratedClassifier(MODEL, calibrator, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), calibrator, "data").fit(X[CALIBRATE], y[CALIBRATE])
         assert wrapped.calibrator_.best_params_["n_clusters"] in (1, 2)
 
     def test_frames_keep_their_names(self):
@@ -349,7 +370,7 @@ class TestWithScikitLearn:
 
     def test_the_calibrator_that_was_given_stays_unfitted(self):
         calibrator = HistogramBinning()
-        CalibratedClassifier(MODEL, calibrator).fit(X[CALIBRATE], y[CALIBRATE])
+        CalibratedClassifier(FrozenEstimator(MODEL), calibrator).fit(X[CALIBRATE], y[CALIBRATE])
         assert not hasattr(calibrator, "classes_")
 
     def test_routing_gives_the_model_what_it_requested(self):
@@ -357,7 +378,7 @@ class TestWithScikitLearn:
         with config_context(enable_metadata_routing=True):
             for requested in (True, False):
                 model = GaussianNB().set_fit_request(sample_weight=requested)
-                wrapped = CalibratedClassifier(model, cv=3).fit(X, y, sample_weight=weights)
+                wrapped = CalibratedClassifier(model, cv=3, ensemble=False).fit(X, y, sample_weight=weights)
                 alone = GaussianNB().fit(X, y, sample_weight=weights if requested else None)
                 np.testing.assert_allclose(wrapped.estimator_.theta_, alone.theta_)
 
@@ -372,7 +393,7 @@ class TestWithScikitLearn:
         with config_context(enable_metadata_routing=True):
             wrapped = CalibratedClassifier(FrozenEstimator(MODEL), Witness())
             wrapped.set_fit_request(sample_weight=True, Z=True).set_score_request(sample_weight=False)
-            search = GridSearchCV(wrapped, {"cv": ["prefit"]}, cv=KFold(2), error_score="raise")
+            search = GridSearchCV(wrapped, {"cv": [None]}, cv=KFold(2), error_score="raise")
             search.fit(X, y, sample_weight=np.arange(900) + 1.0, Z=np.arange(900.0)[:, None])
         assert [len(Z) for Z, _ in seen] == [450, 450, 900]
         for Z, weights in seen:
@@ -436,29 +457,29 @@ class TestClusterSummary:
         assert np.isfinite(summary["count q25"].astype(float)).all()
 
     def test_labels_of_another_length_are_refused(self):
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
         with pytest.raises(ValueError, match="y has 5 rows"):
             wrapped.cluster_summary(X[TEST], y[:5])
 
     def test_without_labels_there_is_no_base_rate(self):
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
         summary = wrapped.cluster_summary(X[TEST])
         assert "base_rate" not in summary
         assert summary["size"].sum() == 300
         assert {"x0 q25", "x5 q75"} <= set(summary.columns)
 
     def test_a_cluster_without_rows_is_kept(self):
-        wrapped = CalibratedClassifier(MODEL, CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
         assert sorted(wrapped.cluster_summary(X[:1])["size"]) == [0, 1]
 
     def test_of_more_classes_it_is_the_predicted_label(self):
         three = np.where(X[:, 0] > 1, 2, y)
         calibrator = ClusteredCalibration(VectorScaling(), n_clusters=2, random_state=0)
-        wrapped = CalibratedClassifier(GaussianNB(), calibrator, "data", cv=3).fit(X, three)
+        wrapped = CalibratedClassifier(GaussianNB(), calibrator, "data", cv=3, ensemble=False).fit(X, three)
         summary = wrapped.cluster_summary(X, three)
         right = (wrapped.predict(X) == three).mean()
         assert (summary["base_rate"] * summary["size"]).sum() / 900 == pytest.approx(right)
 
     def test_a_global_calibrator_has_no_clusters(self):
         with pytest.raises(ValueError, match=r"PlattScaling.*expected a clustered one"):
-            CalibratedClassifier(MODEL).fit(X[CALIBRATE], y[CALIBRATE]).cluster_summary(X)
+            CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE]).cluster_summary(X)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 
 import clustcal
 from clustcal import metrics
@@ -112,5 +113,5 @@ def test_the_classifier_says_what_is_wrong_with_its_data():
     model = DummyClassifier(strategy="prior").fit(Z, Y)
     for X, y in [(Z, Y[:-1]), (Z[:0], Y[:0]), (Z, 0 * Y)]:
         with pytest.raises(ValueError) as error:  # noqa: PT011
-            clustcal.CalibratedClassifier(model).fit(X, y)
+            clustcal.CalibratedClassifier(FrozenEstimator(model)).fit(X, y)
         assert_one_clear_sentence(error)

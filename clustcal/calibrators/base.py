@@ -1,27 +1,129 @@
-"""What every calibrator has in common: the checked way in, and the labels and columns that come out."""
+"""The door to all calibrators: what comes in is checked here, once, and behind it everything is trusted.
+
+A public `fit` or `predict_proba` brings its arguments into canonical form; private ones, which calibrators that contain
+others call, take that form as it is.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length, encode_labels
+from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.probabilities import Scores, as_representation, as_scores, as_weights, check_same_length
 
 
-class Calibrator(BaseEstimator):
-    """What every calibrator has in common: labels come back from `predict`, columns are checked.
+@dataclass(frozen=True)
+class CalibrationSet:
+    """What a calibrator is fitted to, in canonical form: n rows, L classes, representations of m numbers.
 
-    A subclass gives ``fit`` and ``_calibrate(P, Z)``, which maps canonical probabilities to such.
+    ``scores``; ``codes`` (n,), the column of each label; ``classes`` (L,), the label of each column; ``weights`` (n,);
+    and the representation ``Z`` (n, m), None for calibrators that use none.
     """
+
+    scores: Scores
+    codes: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    Z: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.codes)
+
+    @property
+    def n_classes(self):
+        return len(self.classes)
+
+    def take(self, rows):
+        """Return some of the rows."""
+        return replace(
+            self,
+            scores=self.scores.take(rows),
+            codes=self.codes[rows],
+            weights=self.weights[rows],
+            Z=None if self.Z is None else self.Z[rows],
+        )
+
+
+def read_calibration_set(
+    P, y, Z=None, sample_weight=None, *, classes=None, from_logits=False, needs_representation=False
+):
+    """Bring what `fit` is given into canonical form, before anything is fitted."""
+    scores = as_scores(P, from_logits)
+    n = len(scores.P)
+    check_same_length(n, y=y)
+    weights = as_weights(sample_weight, n)
+    names = column_names(P)
+    order = None
+    if names is not None:
+        order, classes = order_of_columns(names, distinct(as_labels(y)), classes)
+    classes, codes = encode_labels(y, scores.P.shape[1], classes, weights=weights)
+    if order is not None:
+        scores = scores.take(columns=order)
+    return CalibrationSet(scores, codes, classes, weights, as_representation(Z, n) if needs_representation else None)
+
+
+class Calibrator(ClassifierMixin, BaseEstimator):
+    """What every calibrator has in common, for n rows, L classes and representations of m numbers.
+
+    A subclass gives ``_fit(data)``, which fits it to a `CalibrationSet`, and ``_calibrate(scores, Z)``, which returns
+    calibrated probabilities (n, L); and, where it has parameters to check, ``_check_parameters()``.
+    """
+
+    # Whether Z is used, so that it must be given.
+    needs_representation = False
+    classes = None
+    from_logits = False
+
+    def fit(self, P, y, Z=None, sample_weight=None):
+        """Fit to a calibration set: rows that the classifier was not trained on.
+
+        Parameters
+        ----------
+        P : array-like or frame of shape (n,) or (n, L)
+            Probabilities of the classifier; its logits where ``from_logits`` is set. One column is read as the
+            probability (the log-odds) of the second class. Columns of a frame that bear the names of the classes are
+            taken by name, in any order; others go by position, in the order of ``classes``.
+        y : array-like of shape (n,)
+            Labels of any type.
+        Z : array-like or sparse matrix of shape (n, m), optional
+            The representation of every row, for calibrators that use one; ignored by all others.
+        sample_weight : array-like of shape (n,), optional
+            A weight of 2 is the same as two equal rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; nothing is fitted then.
+        """
+        self._check_parameters()
+        data = read_calibration_set(
+            P,
+            y,
+            Z,
+            sample_weight,
+            classes=self._classes_of_columns(),
+            from_logits=self._takes_logits(),
+            needs_representation=self.needs_representation,
+        )
+        return self._fit_to(data)
 
     def predict_proba(self, P, Z=None):
         """Return calibrated probabilities.
 
         Parameters
         ----------
-        P : array-like of shape (n,) or (n, L)
-            Probabilities of the classifier, in the form that `fit` was given, or any other for these classes.
+        P : array-like or frame of shape (n,) or (n, L)
+            Probabilities (or logits) of the classifier, in the form that `fit` was given, or any other for these
+            classes.
         Z : array-like or sparse matrix of shape (n, m), optional
-            The representation of every row; ignored by global calibrators.
+            The representation of every row; ignored by calibrators that use none.
 
         Returns
         -------
@@ -29,25 +131,47 @@ class Calibrator(BaseEstimator):
             One column per label in ``classes_``; rows sum to 1.
         """
         check_is_fitted(self)
-        P = as_probabilities(P)
-        if P.shape[1] != len(self.classes_):
-            raise ValueError(f"P has {P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
-        return self._calibrate(P, Z)
+        scores = as_scores(P, self._takes_logits())
+        names = column_names(P)
+        order = None if names is None else order_of_columns(names, self.classes_, self.classes_)[0]
+        if scores.P.shape[1] != len(self.classes_):
+            raise ValueError(f"P has {scores.P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
+        if order is not None:
+            scores = scores.take(columns=order)
+        if self.needs_representation:
+            Z = as_representation(Z, len(scores.P), self._n_columns_of_Z)
+        return self._calibrate(scores, Z)
 
     def predict(self, P, Z=None):
         """Return the most probable label of every row after calibration, shape (n,)."""
         return self.classes_[self.predict_proba(P, Z).argmax(axis=1)]
 
+    def score(self, P, y, Z=None, sample_weight=None):
+        """Return the accuracy of `predict`, as scikit-learn's classifiers do.
 
-def check_fit_input(P, y, sample_weight, classes):
-    """Bring what `fit` is given into canonical form, before anything is fitted.
+        Calibration hardly changes it: to compare calibrators use ``scoring="neg_log_loss"`` or `clustcal.metrics`.
+        """
+        return accuracy_score(y, self.predict(P, Z), sample_weight=sample_weight)
 
-    Returns
-    -------
-    P : (n, L), classes : (L,), codes : (n,), weights : (n,)
-    """
-    P = as_probabilities(P)
-    check_same_length(len(P), y=np.asarray(y))
-    weights = as_weights(sample_weight, len(P))
-    classes, codes = encode_labels(y, P.shape[1], classes)
-    return P, classes, codes, weights
+    def _fit_to(self, data):
+        """Fit to a calibration set that is in canonical form already."""
+        self._fit(data)
+        self.classes_ = data.classes
+        self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]
+        return self
+
+    def _check_parameters(self):
+        """Raise a ValueError if a parameter cannot serve."""
+
+    def _classes_of_columns(self):
+        """Return the labels of the columns as parameters give them, or None."""
+        return self.classes
+
+    def _takes_logits(self):
+        """Whether P holds logits."""
+        return self.from_logits
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        return tags

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln, softmax, xlogy
 
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
+from clustcal.core.parameters import check_one_of
 from clustcal.core.probabilities import STRATEGIES
 
 __all__ = ["BayesianBinning"]
@@ -31,7 +32,7 @@ class BayesianBinning(OneVsRest):
 
     Parameters
     ----------
-    score : {"BIC", "AIC", "bayes"}, default="BIC"
+    criterion : {"BIC", "AIC", "bayes"}, default="BIC"
         ``"BIC"`` and ``"AIC"`` are netcal's, which the paper uses: with k bins, plain frequencies and
         log-likelihood :math:`\ell`, a histogram weighs :math:`s = \exp(-\mathrm{BIC} / 2)`, where
         :math:`\mathrm{BIC} = -2 \ell + k \ln n` and :math:`\mathrm{AIC} = -2 \ell + 2 k`, relative to the best;
@@ -73,22 +74,20 @@ class BayesianBinning(OneVsRest):
     array([0.2, 0.9])
     """
 
-    def __init__(self, score="BIC", strategy="uniform", classes=None):
-        self.score = score
+    def __init__(self, criterion="BIC", strategy="uniform", classes=None):
+        self.criterion = criterion
         self.strategy = strategy
         self.classes = classes
 
     def _check_parameters(self):
         """Raise a ValueError if a parameter cannot serve."""
-        if self.score not in SCORES:
-            raise ValueError(f"score is {self.score!r}; expected one of {tuple(SCORES)}.")
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy is {self.strategy!r}; expected one of {STRATEGIES}.")
+        check_one_of("criterion", self.criterion, CRITERIA)
+        check_one_of("strategy", self.strategy, STRATEGIES)
 
     def _fit_map(self, p, hit, weights):
         """Return the `StepFunction` that averages the histograms."""
         histograms = _histograms(p, hit, weights, self.strategy)
-        values, evidence = SCORES[self.score](histograms)
+        values, evidence = CRITERIA[self.criterion](histograms)
         return _average(histograms, values, evidence)
 
 
@@ -143,7 +142,7 @@ def _histograms(p, hit, weights, strategy):
 
 
 def _numbers_of_bins(n):
-    root = n ** (1 / 3)
+    root = np.cbrt(n)
     fewest = max(1, int(root / BINS_PER_CUBE_ROOT))
     most = int(min(np.ceil(n / 5), np.ceil(BINS_PER_CUBE_ROOT * root), MOST_BINS))
     return np.arange(min(fewest, most), most + 1)
@@ -201,7 +200,7 @@ def _by_marginal_likelihood(histograms):
     return (hits + alpha) / (total + strength), softmax(evidence)
 
 
-SCORES = {
+CRITERIA = {
     "BIC": _by_criterion(np.log),
     "AIC": _by_criterion(lambda n: 2.0),
     "bayes": _by_marginal_likelihood,

@@ -1,30 +1,19 @@
 """Bin-wise calibration: a parametric calibrator in every bin of the confidence."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from clustcal.calibrators.base import Calibrator
-from clustcal.calibrators.parametric import ParametricCalibrator, TemperatureScaling
+from clustcal.calibrators.containing import Containing
+from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
-from clustcal.core.probabilities import (
-    as_probabilities,
-    as_weights,
-    assign_bins,
-    bin_edges,
-    check_same_length,
-    confidence_columns,
-    encode_labels,
-    take_columns,
-)
+from clustcal.core.parameters import check_one_of
+from clustcal.core.probabilities import KINDS, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["BinwiseCalibration"]
 
 
-class BinwiseCalibration(Calibrator):
+class BinwiseCalibration(Containing):
     """A parametric calibrator in every bin of the confidence; bin-wise temperature scaling (BTS) and its kin.
 
     Parameters
@@ -41,6 +30,11 @@ class BinwiseCalibration(Calibrator):
         probability of the second of two classes. The paper does not say which of them it takes for two classes.
         The default treats both classes alike and is one definition for any number of them; but a bin then holds
         rows of both predictions, and with two classes half of the bins of equal width lie below 1/2, empty.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -75,82 +69,64 @@ class BinwiseCalibration(Calibrator):
     array([0.25, 0.55, 0.75])
     """
 
-    def __init__(self, calibrator=None, n_bins=10, min_bin_size=30, strategy="uniform", kind="top-label"):
+    default = TemperatureScaling
+
+    def __init__(
+        self,
+        calibrator=None,
+        n_bins=10,
+        min_bin_size=30,
+        strategy="uniform",
+        kind="top-label",
+        classes=None,
+        from_logits=False,
+    ):
         self.calibrator = calibrator
         self.n_bins = n_bins
         self.min_bin_size = min_bin_size
         self.strategy = strategy
         self.kind = kind
+        self.classes = classes
+        self.from_logits = from_logits
 
-    def fit(self, P, y, Z=None, sample_weight=None):
+    def _fit(self, data):
         """Fit the global calibrator, and one in every bin that is large enough.
 
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
-            second class.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : ignored
-            Present so that all calibrators are called alike.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
-
-        Returns
-        -------
-        self
+        Each bin is fitted to its own rows: together that is one pass over the data, which one call with a column of
+        weights per bin would make once per bin.
         """
-        calibrator = self._check_parameters()
-        P = as_probabilities(P)
-        check_same_length(len(P), y=np.asarray(y))
-        weights = as_weights(sample_weight, len(P))
+        P, codes, weights = data.scores.P, data.codes, data.weights
         confidence = take_columns(P, confidence_columns(P, self.kind))
-        edges = bin_edges(confidence, self.n_bins, self.strategy, weights)
-        self.calibrator_ = calibrator.fit(P, y, sample_weight=weights)
-        self.classes_, codes = encode_labels(y, P.shape[1], calibrator.classes_, require_two=False)
-        self.edges_ = edges
-        self._fit_bins(P, codes, weights, assign_bins(confidence, edges))
-        return self
-
-    def _fit_bins(self, P, codes, weights, bins):
-        """Fit each bin on its own rows: together that is one pass over the data, which one call with a column of
-        weights per bin would make once per bin."""
+        self.calibrator_ = self._parametric()._fit_to(data)
+        self.edges_ = bin_edges(confidence, self.n_bins, self.strategy, weights)
+        bins = assign_bins(confidence, self.edges_)
         n_bins = len(self.edges_) - 1
-        family = self.calibrator_.family(P.shape[1])
+        family = self.calibrator_.family(data.n_classes)
         self.theta_ = np.tile(self.calibrator_.theta_, (n_bins, 1))
         self.fitted_bins_ = np.zeros(n_bins, dtype=bool)
         for b in np.flatnonzero(np.bincount(bins, weights, minlength=n_bins) >= self.min_bin_size):
             rows = np.flatnonzero((bins == b) & (weights > 0))
             if len(rows) == 0 or (codes[rows] == codes[rows[0]]).all():
                 continue
-            theta = _fit_if_finite(family, P[rows], codes[rows], weights[rows], self.calibrator_.theta_)
-            if theta is not None:
-                self.theta_[b], self.fitted_bins_[b] = theta, True
+            X = data.scores.take(rows).features(family)
+            start = self.calibrator_.theta_[None]
+            found = solvers.fit(family, X, codes[rows], weights[rows, None], start=start)
+            if found.is_finite[0]:
+                self.theta_[b], self.fitted_bins_[b] = found.theta[0], True
 
-    def _calibrate(self, P, Z):
+    def _calibrate(self, scores, Z):
+        P = scores.P
         family = self.calibrator_.family(P.shape[1])
         bins = assign_bins(take_columns(P, confidence_columns(P, self.kind)), self.edges_)
         Q = np.empty_like(P)
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
-            Q[rows] = family.predict(self.theta_[b], family.features(P[rows]))
+            Q[rows] = family.predict(self.theta_[b], scores.take(rows).features(family))
         return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
     def _check_parameters(self):
-        """Return an unfitted copy of the calibrator, once every parameter but those of the bins has been checked."""
-        calibrator = TemperatureScaling() if self.calibrator is None else self.calibrator
-        if not isinstance(calibrator, ParametricCalibrator):
-            raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
+        self._parametric()
+        bin_edges(np.array([0.5]), self.n_bins, self.strategy)
+        check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.min_bin_size, Real) or not self.min_bin_size >= 0:
             raise ValueError(f"min_bin_size is {self.min_bin_size!r}; expected a number of at least 0.")
-        return clone(calibrator)
-
-
-def _fit_if_finite(family, P, codes, weights, start):
-    """Return the parameters of a bin, or None if the best ones are infinite."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = solvers.fit(family, family.features(P), codes, weights[:, None], prior=start)
-    infinite = found.loss[0] < solvers.SEPARATED or (found.theta[0] >= family.upper).any()
-    return None if infinite else found.theta[0]

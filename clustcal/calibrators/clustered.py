@@ -5,15 +5,12 @@ weights and with shrinkage towards the global parameters.
 """
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.calibrators.base import Calibrator
-from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling
+from clustcal.calibrators.containing import Containing
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.core import solvers
-from clustcal.core.parameters import check_at_least_0
-from clustcal.core.probabilities import as_probabilities, as_representation, as_weights, encode_labels
+from clustcal.core.parameters import check_at_least_0, check_one_of
 
 __all__ = ["ClusteredCalibration"]
 
@@ -26,7 +23,7 @@ def mixture(family, theta, X, W):
     return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
 
-class ClusteredCalibration(Calibrator):
+class ClusteredCalibration(Containing):
     r"""Clustered calibration: a soft mixture of calibrators, one per cluster, shrunk towards a global one.
 
     Algorithm 1 of the paper. K-means clusters the representation, memberships :math:`w_k` are soft, and in every
@@ -55,6 +52,13 @@ class ClusteredCalibration(Calibrator):
         contradicts the paper's ablation.
     random_state : int, RandomState instance or None, default=None
         For K-means.
+    normalize : bool, default=True
+        Whether directions are clustered, as in Algorithm 1, or the representation as it is; see `SoftKMeans`.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -82,6 +86,8 @@ class ClusteredCalibration(Calibrator):
     True
     """
 
+    needs_representation = True
+
     def __init__(
         self,
         calibrator=None,
@@ -91,6 +97,9 @@ class ClusteredCalibration(Calibrator):
         temperature=1.0,
         loss="mean",
         random_state=None,
+        normalize=True,
+        classes=None,
+        from_logits=False,
     ):
         self.calibrator = calibrator
         self.n_clusters = n_clusters
@@ -99,36 +108,25 @@ class ClusteredCalibration(Calibrator):
         self.temperature = temperature
         self.loss = loss
         self.random_state = random_state
+        self.normalize = normalize
+        self.classes = classes
+        self.from_logits = from_logits
 
-    def fit(self, P, y, Z, sample_weight=None):
-        """Fit the global calibrator, the clusters, and a calibrator in each of them.
+    def _fit(self, data):
+        """Fit the global calibrator, the clusters, and a calibrator in each of them."""
+        clusters = self._clusters().check_parameters(len(data))
+        self.calibrator_ = self._parametric()._fit_to(data)
+        self.clusters_ = clusters._fit(data.Z, data.weights)
+        self._fit_clusters(data, self.clusters_._memberships(data.Z) * data.weights[:, None])
 
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : array-like or sparse matrix of shape (n, m)
-            The representation of every row.
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        calibrator = self._check_parameters()
-        P = as_probabilities(P)
-        Z = as_representation(Z, len(P))
-        weights = as_weights(sample_weight, len(P))
-        clusters = SoftKMeans(
-            self.n_clusters, self.membership, self.temperature, random_state=self.random_state
-        ).check_parameters(len(P))
-        self.calibrator_ = calibrator.fit(P, y, sample_weight=weights)
-        self.classes_, codes = encode_labels(y, P.shape[1], calibrator.classes_, require_two=False)
-        self.clusters_ = clusters.fit(Z, sample_weight=weights)
-        self._fit_clusters(P, codes, self.clusters_.transform(Z) * weights[:, None])
-        return self
+    def _clusters(self):
+        return SoftKMeans(
+            self.n_clusters,
+            self.membership,
+            self.temperature,
+            random_state=self.random_state,
+            normalize=self.normalize,
+        )
 
     def memberships(self, Z):
         """Return the memberships of every row in the K clusters, shape (n, K); rows sum to 1."""
@@ -143,27 +141,23 @@ class ClusteredCalibration(Calibrator):
     def global_theta_(self):
         return self.calibrator_.theta_
 
-    def _fit_clusters(self, P, codes, W):
-        family = self.calibrator_.family(P.shape[1])
+    def _fit_clusters(self, data, W):
+        family = self.calibrator_.family(data.n_classes)
         shrinkage = self.shrinkage
         if self.loss == "sum":
             # Both terms over the cluster's weight: the same optimum as the sum, for the solver of the mean.
             shrinkage = shrinkage / np.maximum(W.sum(axis=0), np.finfo(float).tiny)
-        found = solvers.fit(family, family.features(P), codes, W, prior=self.global_theta_, shrinkage=shrinkage)
+        X = data.scores.features(family)
+        found = solvers.fit(family, X, data.codes, W, prior=self.global_theta_, shrinkage=shrinkage).warn()
         self.theta_ = found.theta
         self.n_iter_ = found.n_iter
 
-    def _calibrate(self, P, Z):
-        Z = as_representation(Z, len(P))
-        family = self.calibrator_.family(P.shape[1])
-        return mixture(family, self.theta_, family.features(P), self.memberships(Z))
+    def _calibrate(self, scores, Z):
+        family = self.calibrator_.family(len(self.classes_))
+        return mixture(family, self.theta_, scores.features(family), self.clusters_._memberships(Z))
 
     def _check_parameters(self):
-        """Return an unfitted copy of the calibrator, once every parameter has been checked."""
-        calibrator = PlattScaling() if self.calibrator is None else self.calibrator
-        if not isinstance(calibrator, ParametricCalibrator):
-            raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
+        self._parametric()
+        self._clusters().check_parameters()
         check_at_least_0("shrinkage", self.shrinkage)
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss is {self.loss!r}; expected one of {LOSSES}.")
-        return clone(calibrator)
+        check_one_of("loss", self.loss, LOSSES)

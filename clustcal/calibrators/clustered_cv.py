@@ -12,17 +12,18 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.calibrators.base import Calibrator, check_fit_input
 from clustcal.calibrators.clustered import ClusteredCalibration, mixture
-from clustcal.calibrators.soft_kmeans import SoftKMeans, soft_memberships, squared_distances
+from clustcal.calibrators.containing import Containing
+from clustcal.calibrators.soft_kmeans import SQUARED_DISTANCES, SoftKMeans, soft_memberships, squared_distances
 from clustcal.core import solvers
 from clustcal.core.folds import make_folds
-from clustcal.core.parameters import check_at_least_0
-from clustcal.core.probabilities import EPS, as_representation
+from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number
+from clustcal.core.probabilities import EPS
 
 __all__ = ["ClusteredCalibrationCV"]
 
@@ -33,7 +34,7 @@ TOLERANCE = 1e-7
 REPEAT_UP_TO = 5000
 
 
-class ClusteredCalibrationCV(Calibrator):
+class ClusteredCalibrationCV(Containing):
     r"""Clustered calibration that chooses K, the shrinkage and the temperature of the memberships by itself.
 
     Every combination is judged by its log-loss on rows that it was not fitted to, in K-fold cross-validation within the
@@ -67,6 +68,11 @@ class ClusteredCalibrationCV(Calibrator):
         Whether K = 1, the global calibrator, is among the candidates.
     random_state : int, RandomState instance or None, default=None
         For the folds and K-means.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -128,6 +134,8 @@ class ClusteredCalibrationCV(Calibrator):
     (2, 2)
     """
 
+    needs_representation = True
+
     def __init__(
         self,
         calibrator=None,
@@ -140,6 +148,8 @@ class ClusteredCalibrationCV(Calibrator):
         selection="one_se",
         include_global=True,
         random_state=None,
+        classes=None,
+        from_logits=False,
     ):
         self.calibrator = calibrator
         self.n_clusters = n_clusters
@@ -151,8 +161,9 @@ class ClusteredCalibrationCV(Calibrator):
         self.selection = selection
         self.include_global = include_global
         self.random_state = random_state
+        self.classes = classes
+        self.from_logits = from_logits
 
-    classes_ = property(attrgetter("best_estimator_.classes_"))
     calibrator_ = property(attrgetter("best_estimator_.calibrator_"))
     global_theta_ = property(attrgetter("best_estimator_.global_theta_"))
     theta_ = property(attrgetter("best_estimator_.theta_"))
@@ -160,56 +171,34 @@ class ClusteredCalibrationCV(Calibrator):
     centroids_ = property(attrgetter("best_estimator_.centroids_"))
     n_iter_ = property(attrgetter("best_estimator_.n_iter_"))
 
-    def fit(self, P, y, Z, sample_weight=None):
-        """Choose the parameters by cross-validation, and fit with them to all rows.
-
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : array-like or sparse matrix of shape (n, m)
-            The representation of every row.
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        calibrators = self._check_parameters()
+    def _fit(self, data):
+        """Choose the parameters by cross-validation, and fit with them to all rows."""
         seed = self.random_state
         if not isinstance(seed, Integral):
             # One seed for K-means here and in the final fit, so that what was validated is what is fitted.
             seed = int(check_random_state(seed).randint(2**31 - 1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what concerns all rows, the final fit says
-            canonical, _, codes, weights = check_fit_input(P, y, sample_weight, calibrators[0].classes)
-            Z = as_representation(Z, len(canonical))
-            folds = self._repeated_folds(codes, weights, seed)
-            smallest = min(len(train) for train, _ in folds)
-            for n_clusters in self.n_clusters:
-                SoftKMeans(n_clusters, self.membership).check_parameters(smallest)
-            candidates = self._candidates(calibrators, canonical.shape[1])
-            losses = self._validation_losses(candidates, canonical, codes, Z, weights, folds, seed)
-        self.cv_results_ = _compare(candidates, losses, weights)
-        self.best_index_ = _choose(self.cv_results_, self.selection)
-        self.best_params_ = candidates.loc[self.best_index_].to_dict()
-        self.best_estimator_ = ClusteredCalibration(
-            membership=self.membership, random_state=seed, **self.best_params_
-        ).fit(canonical, y, Z, weights)
-        return self
+        candidates = self._candidates(data.n_classes)
+        folds = self._repeated_folds(data, seed)
+        smallest = min(len(train) for train, _ in folds)
+        SoftKMeans(max(self.n_clusters), self.membership).check_parameters(smallest)
+        losses = self._validation_losses(candidates, data, folds, seed)
+        results = _compare(candidates, losses, data.weights)
+        best = _choose(results, self.selection)
+        params = candidates.loc[best].to_dict()
+        fitted = ClusteredCalibration(membership=self.membership, random_state=seed, **params)._fit_to(data)
+        self.cv_results_, self.best_index_, self.best_params_, self.best_estimator_ = results, best, params, fitted
 
     def memberships(self, Z):
         """Return the memberships of every row in the K chosen clusters, shape (n, K); rows sum to 1."""
         check_is_fitted(self)
         return self.best_estimator_.memberships(Z)
 
-    def _calibrate(self, P, Z):
-        return self.best_estimator_.predict_proba(P, Z)
+    def _calibrate(self, scores, Z):
+        return self.best_estimator_._calibrate(scores, Z)
 
-    def _candidates(self, calibrators, n_classes):
+    def _candidates(self, n_classes):
         """Return a frame of parameters, one row per candidate, from the simplest to the least simple."""
+        calibrators = self._parametrics()
         rows = []
         for n_clusters in sorted({*self.n_clusters, *([1] if self.include_global else [])}):
             for calibrator in sorted(calibrators, key=lambda each: each.family(n_classes).identity.size):
@@ -218,65 +207,66 @@ class ClusteredCalibrationCV(Calibrator):
                     rows.append((calibrator, n_clusters, temperature, shrinkage))
         return pd.DataFrame(rows, columns=["calibrator", "n_clusters", "temperature", "shrinkage"])
 
-    def _validation_losses(self, candidates, P, codes, Z, weights, folds, seed):
+    def _validation_losses(self, candidates, data, folds, seed):
         """Return the mean log-loss of every row when it is held out, shape (candidates, n); NaN where it never is."""
-        Z = normalize(Z)
+        Z, weights = normalize(data.Z), data.weights
         centroids = {
-            n_clusters: SoftKMeans(n_clusters, random_state=seed).fit(Z, sample_weight=weights).centroids_
+            n_clusters: SoftKMeans(n_clusters, random_state=seed)._fit(Z, weights).centroids_
             for n_clusters in candidates["n_clusters"].unique()
         }
-        losses = np.zeros((len(candidates), len(P)))
+        losses = np.zeros((len(candidates), len(data)))
         for train, held_out in folds:
             fits = {
-                calibrator: _FoldFit(calibrator.family(P.shape[1]), P, codes, weights, train, held_out)
+                calibrator: _FoldFit(calibrator.family(data.n_classes), data, train, held_out)
                 for calibrator in candidates["calibrator"].unique()
             }
             for n_clusters, of_k in candidates.groupby("n_clusters"):
-                kmeans = KMeans(n_clusters, init=centroids[n_clusters], n_init=1)
-                kmeans.fit(Z[train], sample_weight=weights[train])
-                distances = squared_distances(Z, kmeans.cluster_centers_, self.membership)
+                moved = _centroids_of_fold(centroids[n_clusters], Z[train], weights[train])
+                distances = squared_distances(Z, moved, self.membership)
                 for (calibrator, temperature), path in of_k.groupby(["calibrator", "temperature"], sort=False):
                     W = soft_memberships(distances, temperature)
                     losses[np.ix_(path.index, held_out)] += fits[calibrator].losses_along(path["shrinkage"], W)
-        times = np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(P))
+        times = np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(data))
         return losses / np.where(times > 0, times, np.nan)
 
-    def _repeated_folds(self, codes, weights, seed):
+    def _repeated_folds(self, data, seed):
+        codes, weights = data.codes, data.weights
         if not isinstance(self.cv, Integral):
             return make_folds(self.cv, codes, weights)
         n_repeats = int(np.clip(REPEAT_UP_TO // len(codes), 1, 5)) if self.n_repeats is None else self.n_repeats
         return [fold for r in range(n_repeats) for fold in make_folds(self.cv, codes, weights, seed + r)]
 
     def _check_parameters(self):
-        """Return unfitted copies of the calibrators, once every parameter has been checked."""
-        calibrators = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]
+        self._parametrics()
         for name in ("n_clusters", "shrinkages", "temperatures"):
             values = getattr(self, name)
             if np.ndim(values) != 1 or len(values) == 0:
                 raise ValueError(f"{name} is {values!r}; expected a sequence of at least one number.")
             for value in values:
                 check_at_least_0(name, value)
-        if self.n_repeats is not None and not (isinstance(self.n_repeats, Integral) and self.n_repeats >= 1):
-            raise ValueError(f"n_repeats is {self.n_repeats!r}; expected None or a whole number of at least 1.")
-        if self.selection not in SELECTIONS:
-            raise ValueError(f"selection is {self.selection!r}; expected one of {SELECTIONS}.")
-        if not calibrators:
+        for n_clusters in self.n_clusters:
+            check_whole_number("n_clusters", n_clusters)
+        check_one_of("membership", self.membership, SQUARED_DISTANCES)
+        if self.n_repeats is not None:
+            check_whole_number("n_repeats", self.n_repeats)
+        check_one_of("selection", self.selection, SELECTIONS)
+
+    def _given(self):
+        given = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]
+        if not given:
             raise ValueError("calibrator is an empty list; expected at least one calibrator.")
-        calibrators = [ClusteredCalibration(calibrator)._check_parameters() for calibrator in calibrators]
-        if len({repr(calibrator.classes) for calibrator in calibrators}) > 1:
-            raise ValueError("calibrator is a list with several orders of classes; expected one for all.")
-        return calibrators
+        return [self.default() if calibrator is None else calibrator for calibrator in given]
 
 
 class _FoldFit:
     """One family on one fold: what all its candidates share there."""
 
-    def __init__(self, family, P, codes, weights, train, held_out):
+    def __init__(self, family, data, train, held_out):
         self.family = family
         self.train, self.held_out = train, held_out
-        X = family.features(P)
-        self.X, self.codes, self.weights = X[train], codes[train], weights[train, None]
-        self.X_held_out, self.codes_held_out = X[held_out], codes[held_out]
+        X = data.scores.features(family)
+        self.X, self.codes, self.weights = X[train], data.codes[train], data.weights[train, None]
+        self.X_held_out, self.codes_held_out = X[held_out], data.codes[held_out]
         self.global_theta = solvers.fit(family, self.X, self.codes, self.weights).theta[0]
 
     def losses_along(self, shrinkages, W):
@@ -298,6 +288,15 @@ class _FoldFit:
             q = Q[np.arange(len(Q)), self.codes_held_out]
             losses.append(-np.log(np.maximum(q, EPS)))
         return np.array(losses)
+
+
+def _centroids_of_fold(centroids, Z, weights):
+    """Return the centroids to which K-means moves from those of all rows, on the rows of a fold."""
+    kmeans = KMeans(len(centroids), init=centroids, n_init=1)
+    with warnings.catch_warnings():
+        # Where all rows have fewer directions than clusters, that was said of all rows.
+        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        return kmeans.fit(Z, sample_weight=weights).cluster_centers_
 
 
 def _compare(candidates, losses, weights):

@@ -6,9 +6,10 @@ Builds on `parametric` for the family and on `solvers` for the temperature.
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
+from clustcal.core.parameters import check_one_of
 
 __all__ = ["EnsembleTemperatureScaling"]
 
@@ -35,6 +36,9 @@ class EnsembleTemperatureScaling(Calibrator):
         Lowest and highest T; with ``"ce"`` never beyond 0.01 and 100, as in `TemperatureScaling`.
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -71,38 +75,21 @@ class EnsembleTemperatureScaling(Calibrator):
     array([0.  , 0.68, 0.32])
     """
 
-    def __init__(self, loss="ce", bounds=(0.05, 5.0), classes=None):
+    def __init__(self, loss="ce", bounds=(0.05, 5.0), classes=None, from_logits=False):
         self.loss = loss
         self.bounds = bounds
         self.classes = classes
+        self.from_logits = from_logits
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Fit the temperature, then the weights.
-
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
-            second class.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : ignored
-            Present so that all calibrators are called alike.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
-
-        Returns
-        -------
-        self
-        """
-        lowest, highest = self._check_parameters()
-        P, classes, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
-        family = TemperatureScaling().family(P.shape[1])
-        X = family.features(P)
+    def _fit(self, data):
+        lowest, highest = np.asarray(self.bounds, dtype=float)
+        P, codes, weights = data.scores.P, data.codes, data.weights
+        family = TemperatureScaling().family(data.n_classes)
+        X = data.scores.features(family)
         temper = lambda temperature: family.predict(np.array([1 / temperature]), X)
         if self.loss == "ce":
             # One convex problem in one variable: the optimum within bounds is the nearest to the one without.
-            inverse = solvers.fit(family, X, codes, weights[:, None]).theta[0, 0]
+            inverse = solvers.fit(family, X, codes, weights[:, None]).warn().theta[0, 0]
             temperature = float(np.clip(1 / inverse, lowest, highest))
             objective = _cross_entropy(temper(temperature), P, codes, weights)
         else:
@@ -111,24 +98,20 @@ class EnsembleTemperatureScaling(Calibrator):
             objective = _squared_error_of_mixture(temper(temperature), P, codes, weights)
         self.weights_ = _minimum_on_simplex(objective)
         self.temperature_ = temperature
-        self.classes_ = classes
-        return self
 
-    def _calibrate(self, P, Z):
+    def _calibrate(self, scores, Z):
+        P = scores.P
         family = TemperatureScaling().family(P.shape[1])
-        tempered = family.predict(np.array([1 / self.temperature_]), family.features(P))
+        tempered = family.predict(np.array([1 / self.temperature_]), scores.features(family))
         first, second, third = self.weights_
         Q = first * tempered + second * P + third / P.shape[1]
         return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
     def _check_parameters(self):
-        """Return the bounds, once every parameter has been checked."""
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss is {self.loss!r}; expected one of {LOSSES}.")
+        check_one_of("loss", self.loss, LOSSES)
         bounds = np.asarray(self.bounds, dtype=float)
         if bounds.shape != (2,) or not 0 < bounds[0] <= bounds[1] < np.inf:
             raise ValueError(f"bounds is {self.bounds!r}; expected the lowest and the highest temperature, above 0.")
-        return bounds
 
 
 def _cross_entropy(tempered, P, codes, weights):

@@ -7,6 +7,9 @@ from clustcal.core.probabilities import assign_bins, bin_edges
 
 __all__ = ["HistogramBinning"]
 
+# The default prior counts as much as this many rows in every bin, as the paper's (1, 1) does.
+PRIOR_STRENGTH = 2.0
+
 
 class HistogramBinning(OneVsRest):
     r"""Histogram binning: the frequency of a class among the scores of a bin, as a posterior mean.
@@ -20,8 +23,10 @@ class HistogramBinning(OneVsRest):
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width or of equal weight; see ``clustcal.core.probabilities.bin_edges``.
-    prior : tuple of two floats, default=(1.0, 1.0)
-        :math:`\alpha` and :math:`\beta`, the paper's defaults; (0, 0) gives the plain frequency.
+    prior : tuple of two floats, optional
+        :math:`\alpha` and :math:`\beta`. Left out: :math:`\alpha + \beta = 2` with the frequency of the class among
+        all rows for their mean, so that predictions keep the mean of rare events too. The paper's prior is (1, 1),
+        which pulls every bin to 1/2; (0, 0) gives the plain frequency.
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
 
@@ -33,8 +38,8 @@ class HistogramBinning(OneVsRest):
 
     Notes
     -----
-    An empty bin gives the mean of the prior, :math:`\alpha / (\alpha + \beta)`, which is 1/2 by default: nothing is
-    known there. With the prior (0, 0), which has no mean, it gives its midpoint.
+    An empty bin gives the mean of the prior, :math:`\alpha / (\alpha + \beta)`, by default the frequency of the class:
+    nothing else is known there. With the prior (0, 0), which has no mean, it gives its midpoint.
 
     References
     ----------
@@ -45,12 +50,13 @@ class HistogramBinning(OneVsRest):
     --------
     >>> from clustcal import HistogramBinning
     >>> p, y = [0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1]
-    >>> HistogramBinning(n_bins=2).fit(p, y).predict_proba([0.25, 0.75])  # (1 + 1) / (3 + 2), (1 + 1) / (1 + 2)
+    >>> histogram = HistogramBinning(n_bins=2, prior=(1, 1)).fit(p, y)
+    >>> histogram.predict_proba([0.25, 0.75])  # (1 + 1) / (3 + 2) and (1 + 1) / (1 + 2)
     array([[0.6       , 0.4       ],
            [0.33333333, 0.66666667]])
     """
 
-    def __init__(self, n_bins=10, strategy="uniform", prior=(1.0, 1.0), classes=None):
+    def __init__(self, n_bins=10, strategy="uniform", prior=None, classes=None):
         self.n_bins = n_bins
         self.strategy = strategy
         self.prior = prior
@@ -59,15 +65,21 @@ class HistogramBinning(OneVsRest):
     def _check_parameters(self):
         """Raise a ValueError if a parameter cannot serve."""
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
-        prior = np.asarray(self.prior, dtype=float)
+        prior = np.ones(2) if self.prior is None else np.asarray(self.prior, dtype=float)
         if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
             raise ValueError(f"prior is {self.prior!r}; expected two numbers of at least 0.")
 
     def _fit_map(self, p, hit, weights):
         """Return the `StepFunction` of the posterior means."""
-        alpha, beta = self.prior
+        alpha, beta = self._prior_of(hit, weights)
         edges = bin_edges(p, self.n_bins, self.strategy, weights)
         bins = assign_bins(p, edges)
         total = np.bincount(bins, weights, minlength=len(edges) - 1) + alpha + beta
         hits = np.bincount(bins, weights * hit, minlength=len(edges) - 1) + alpha
         return StepFunction(edges, frequency(hits, total, (edges[:-1] + edges[1:]) / 2))
+
+    def _prior_of(self, hit, weights):
+        if self.prior is not None:
+            return self.prior
+        rate = (weights @ hit) / weights.sum()
+        return PRIOR_STRENGTH * rate, PRIOR_STRENGTH * (1 - rate)

@@ -8,8 +8,8 @@ from numbers import Real
 import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
-from clustcal.calibrators.base import Calibrator, check_fit_input
-from clustcal.core.probabilities import as_representation, assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.calibrators.base import Calibrator
+from clustcal.core.probabilities import assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["LocalRecalibration"]
 
@@ -82,47 +82,33 @@ class LocalRecalibration(Calibrator):
            [0.5, 0.5]])
     """
 
+    needs_representation = True
+
     def __init__(self, bandwidth=0.2, n_bins=15, kind="top-label", classes=None):
         self.bandwidth = bandwidth
         self.n_bins = n_bins
         self.kind = kind
         self.classes = classes
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Keep the calibration rows, sorted by the bin of their confidence.
-
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
-            second class.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : array-like or sparse matrix of shape (n, m)
-            The representation of every row.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
-
-        Returns
-        -------
-        self
-        """
-        if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {self.bandwidth!r}; expected a positive number.")
-        edges = bin_edges(None, self.n_bins)
-        P, classes, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
-        Z = as_representation(Z, len(P))
+    def _fit(self, data):
+        P, weights = data.scores.P, data.weights
         columns = confidence_columns(P, self.kind)
+        edges = bin_edges(None, self.n_bins)
         bins = assign_bins(take_columns(P, columns), edges)
         order = np.argsort(bins, kind="stable")
         order = order[weights[order] > 0]
-        self.classes_, self.edges_ = classes, edges
-        self.Z_, self.hits_, self.weights_ = Z[order], (codes == columns)[order].astype(float), weights[order]
+        # Keep the calibration rows, sorted by the bin of their confidence.
+        self.edges_ = edges
+        self.Z_, self.hits_, self.weights_ = data.Z[order], (data.codes == columns)[order].astype(float), weights[order]
         self.offsets_ = np.searchsorted(bins[order], np.arange(len(edges)))
-        return self
 
-    def _calibrate(self, P, Z):
-        Z = as_representation(Z, len(P), self.Z_.shape[1])
+    def _check_parameters(self):
+        if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
+            raise ValueError(f"bandwidth is {self.bandwidth!r}; expected a positive number.")
+        bin_edges(np.array([0.5]), self.n_bins)
+
+    def _calibrate(self, scores, Z):
+        P = scores.P
         columns = confidence_columns(P, self.kind)
         q = take_columns(P, columns)
         bins = assign_bins(q, self.edges_)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.base import Calibrator
 from clustcal.core.probabilities import assign_bins
 
 
@@ -27,33 +27,13 @@ class OneVsRest(Calibrator):
     class gets 0 stays as it was.
     """
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Fit the map of the second class, or of every class if there are more than two.
+    def _fit(self, data):
+        P = data.scores.P
+        columns = [1] if data.n_classes == 2 else range(data.n_classes)
+        self.maps_ = [self._fit_map(P[:, column], data.codes == column, data.weights) for column in columns]
 
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
-            second class.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : ignored
-            Present so that all calibrators are called alike.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        P, classes, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
-        columns = [1] if P.shape[1] == 2 else range(P.shape[1])
-        self.maps_ = [self._fit_map(P[:, column], codes == column, weights) for column in columns]
-        self.classes_ = classes
-        return self
-
-    def _calibrate(self, P, Z):
+    def _calibrate(self, scores, Z):
+        P = scores.P
         if len(self.maps_) == 1:
             q = self.maps_[0](P[:, 1])
             return np.column_stack([1 - q, q])

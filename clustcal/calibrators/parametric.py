@@ -1,14 +1,14 @@
 """Global parametric calibrators: one map from scores to calibrated probabilities, fitted by minimum NLL.
 
-Each class names its family; checking input is left to `probabilities`, the mathematics to `families`, the optimum to
-`solvers`.
+Each class names its family; checking input is left to `base`, the mathematics to `families`, the optimum to `solvers`.
 """
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.base import Calibrator
 from clustcal.core import families, solvers
+from clustcal.core.parameters import check_at_least_0, check_one_of
 
 __all__ = ["BetaCalibration", "DirichletCalibration", "PlattScaling", "TemperatureScaling", "VectorScaling"]
 # What Dirichlet calibration may be pulled to.
@@ -18,36 +18,15 @@ SHRINK_TO = ("zero", "temperature")
 class ParametricCalibrator(Calibrator):
     """Fit by minimum NLL within one family; a subclass says which family serves n classes."""
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Fit the parameters by minimum (weighted mean) NLL.
-
-        Parameters
-        ----------
-        P : array-like of shape (n,) or (n, L)
-            Uncalibrated probabilities on the calibration set. One column is read as the probability of the
-            second class.
-        y : array-like of shape (n,)
-            Labels of any type.
-        Z : ignored
-            Present so that all calibrators are called alike.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
-
-        Returns
-        -------
-        self
-        """
-        P, classes, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
-        family = self.family(P.shape[1])
-        found = solvers.fit(family, family.features(P), codes, weights[:, None])
-        self.classes_ = classes
+    def _fit(self, data):
+        family = self.family(data.n_classes)
+        found = solvers.fit(family, data.scores.features(family), data.codes, data.weights[:, None]).warn()
         self.theta_ = found.theta[0]
         self.n_iter_ = found.n_iter
-        return self
 
-    def _calibrate(self, P, Z):
-        family = self.family(P.shape[1])
-        return family.predict(self.theta_, family.features(P))
+    def _calibrate(self, scores, Z):
+        family = self.family(len(self.classes_))
+        return family.predict(self.theta_, scores.features(family))
 
 
 def _binary_only(n_classes, name, multiclass_name):
@@ -64,6 +43,9 @@ class PlattScaling(ParametricCalibrator):
     ----------
     classes : array-like of shape (2,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -97,8 +79,9 @@ class PlattScaling(ParametricCalibrator):
            [0.4, 0.6]])
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes=None, from_logits=False):
         self.classes = classes
+        self.from_logits = from_logits
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
@@ -118,6 +101,9 @@ class TemperatureScaling(ParametricCalibrator):
     ----------
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -142,8 +128,9 @@ class TemperatureScaling(ParametricCalibrator):
     2.0
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes=None, from_logits=False):
         self.classes = classes
+        self.from_logits = from_logits
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
@@ -165,6 +152,9 @@ class BetaCalibration(ParametricCalibrator):
     ----------
     classes : array-like of shape (2,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -197,8 +187,9 @@ class BetaCalibration(ParametricCalibrator):
     array([0.25, 0.5 , 0.75])
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes=None, from_logits=False):
         self.classes = classes
+        self.from_logits = from_logits
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
@@ -215,6 +206,9 @@ class VectorScaling(ParametricCalibrator):
     ----------
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -246,8 +240,9 @@ class VectorScaling(ParametricCalibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes=None, from_logits=False):
         self.classes = classes
+        self.from_logits = from_logits
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
@@ -274,6 +269,9 @@ class DirichletCalibration(ParametricCalibrator):
         regularisation that Kull et al. recommend; the diagonal is then free.
     classes : array-like of shape (L,), optional
         The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
 
     Attributes
     ----------
@@ -298,19 +296,20 @@ class DirichletCalibration(ParametricCalibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, l2=1e-3, odir=None, classes=None, shrink_to="zero"):
+    def __init__(self, l2=1e-3, odir=None, classes=None, shrink_to="zero", from_logits=False):
         self.l2 = l2
         self.odir = odir
         self.classes = classes
         self.shrink_to = shrink_to
+        self.from_logits = from_logits
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
-        penalties = np.array([self.l2, *(self.odir or ())], dtype=float)
-        if penalties.size not in (1, 3) or not (np.isfinite(penalties).all() and (penalties >= 0).all()):
-            raise ValueError(f"l2 is {self.l2} and odir {self.odir}; expected weights of at least 0, two in odir.")
-        if self.shrink_to not in SHRINK_TO:
-            raise ValueError(f"shrink_to is {self.shrink_to!r}; expected one of {SHRINK_TO}.")
+        check_at_least_0("l2", self.l2)
+        odir = None if self.odir is None else np.asarray(self.odir, dtype=float)
+        if odir is not None and (odir.shape != (2,) or not (np.isfinite(odir).all() and (odir >= 0).all())):
+            raise ValueError(f"odir is {self.odir!r}; expected two weights of at least 0.")
+        check_one_of("shrink_to", self.shrink_to, SHRINK_TO)
         if self.odir is not None and self.shrink_to != "zero":
             raise ValueError(f"odir is given and shrink_to is {self.shrink_to!r}; expected only one of them.")
-        return families.DirichletFamily(n_classes, self.l2, self.odir, self.shrink_to)
+        return families.DirichletFamily(n_classes, self.l2, odir, self.shrink_to)

@@ -1,19 +1,18 @@
 """Soft K-means: clusters of the directions of a representation, and soft memberships in them."""
 
 import warnings
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from clustcal.core.parameters import check_at_least_0
+from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number
 from clustcal.core.probabilities import as_representation, as_weights
 
 __all__ = ["SoftKMeans"]
@@ -23,17 +22,22 @@ SQUARED_DISTANCES = {
     "cosine": lambda cosine: (1 - cosine) ** 2,
     "chord": lambda cosine: 2 * (1 - cosine),
 }
+# Coordinates of unit vectors that agree to so many digits are the same.
+DIGITS = 12
 # K-means uses one thread for fewer numbers than this.
 THREADS_FROM = 10_000_000
 
 
-class SoftKMeans(TransformerMixin, BaseEstimator):
+class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""K-means on the directions of a representation, and soft memberships in its clusters.
 
     Rows are scaled to unit length, K-means finds centroids :math:`\mu_k` (the same ones for rows in any order, and for
     weighted and repeated rows), and
 
     .. math:: w_k(x) = \frac{\exp(-d^2(\phi(x), \mu_k) / \tau)}{\sum_j \exp(-d^2(\phi(x), \mu_j) / \tau)}.
+
+    With ``normalize=False`` K-means works on the rows as they are, so that their length counts too; memberships are
+    still those of the directions.
 
     Parameters
     ----------
@@ -48,11 +52,13 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
     n_init : int, default=10
         How many times K-means starts anew; the best result is kept.
     random_state : int, RandomState instance or None, default=None
+    normalize : bool, default=True
+        Whether rows are scaled to unit length before K-means, as in Algorithm 1.
 
     Attributes
     ----------
     centroids_ : ndarray of shape (K, m)
-        Cluster centres in the space of unit vectors.
+        Cluster centres, in the space of unit vectors unless ``normalize`` is False.
     n_iter_ : int
         Iterations of K-means.
 
@@ -65,12 +71,15 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
     array([1., 1., 1., 1.])
     """
 
-    def __init__(self, n_clusters=4, membership="cosine", temperature=1.0, n_init=10, random_state=None):
+    def __init__(
+        self, n_clusters=4, membership="cosine", temperature=1.0, n_init=10, random_state=None, normalize=True
+    ):
         self.n_clusters = n_clusters
         self.membership = membership
         self.temperature = temperature
         self.n_init = n_init
         self.random_state = random_state
+        self.normalize = normalize
 
     def fit(self, Z, y=None, sample_weight=None):
         """Find the centroids.
@@ -87,9 +96,14 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
         """
         Z = as_representation(Z)
         self.check_parameters(Z.shape[0])
-        rows, weights = distinct_rows(normalize(Z), as_weights(sample_weight, Z.shape[0]))
-        if rows.shape[0] < self.n_clusters:
-            return self._keep(rows)
+        return self._fit(Z, as_weights(sample_weight, Z.shape[0]))
+
+    def _fit(self, Z, weights):
+        """Find the centroids of a representation that is in canonical form."""
+        rows, weights = distinct_rows(normalize(Z) if self.normalize else Z, weights)
+        few = _few_directions(rows, self.n_clusters)
+        if few is not None:
+            return self._keep(few)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
         # Small problems run ten times slower with threads where other processes keep the cores busy.
         with threadpool_limits(1 if Z.shape[0] * Z.shape[1] < THREADS_FROM else None):
@@ -106,7 +120,6 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
             ConvergenceWarning,
             stacklevel=3,
         )
-        rows = rows.toarray() if sparse.issparse(rows) else rows
         self.centroids_ = rows[np.arange(self.n_clusters) % len(rows)]
         self.n_iter_ = 0
         return self
@@ -114,17 +127,24 @@ class SoftKMeans(TransformerMixin, BaseEstimator):
     def transform(self, Z):
         """Return the memberships W of every row, shape (n, K); rows sum to 1."""
         check_is_fitted(self)
-        Z = as_representation(Z, n_features=self.centroids_.shape[1])
+        return self._memberships(as_representation(Z, n_features=self.centroids_.shape[1]))
+
+    @property
+    def _n_features_out(self):
+        return len(self.centroids_)
+
+    def _memberships(self, Z):
+        """Return the memberships of rows that are in canonical form."""
         return soft_memberships(squared_distances(normalize(Z), self.centroids_, self.membership), self.temperature)
 
-    def check_parameters(self, n):
-        """Raise a ValueError if the parameters cannot serve n rows; else return self."""
-        if not isinstance(self.n_clusters, Integral) or not 1 <= self.n_clusters <= n:
+    def check_parameters(self, n=None):
+        """Raise a ValueError if the parameters cannot serve (n rows, if that is known); else return self."""
+        check_whole_number("n_clusters", self.n_clusters)
+        if n is not None and self.n_clusters > n:
             raise ValueError(
                 f"n_clusters is {self.n_clusters!r}; expected a whole number from 1 to {n}, the number of rows."
             )
-        if self.membership not in SQUARED_DISTANCES:
-            raise ValueError(f"membership is {self.membership!r}; expected one of {tuple(SQUARED_DISTANCES)}.")
+        check_one_of("membership", self.membership, SQUARED_DISTANCES)
         check_at_least_0("temperature", self.temperature)
         return self
 
@@ -140,6 +160,21 @@ def distinct_rows(Z, weights):
         _, first, copy_of = np.unique(Z, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copy_of, weights=weights)
     return Z[first[weights > 0]], weights[weights > 0]
+
+
+def _few_directions(rows, n_clusters):
+    """Return the rows that differ by more than rounding if they are fewer than the clusters, else None.
+
+    Copies of a row that are scaled differ in their last digits when they are brought to unit length.
+    """
+    dense = lambda A: A.toarray() if sparse.issparse(A) else A
+    scale = max(abs(rows).max(), np.finfo(float).tiny)
+    rounded = lambda A: (A / scale).round(DIGITS) + 0.0  # 0 added, as -0 would be another number than 0
+    if len(np.unique(rounded(dense(rows[: 50 * n_clusters])), axis=0)) >= n_clusters:
+        return None
+    rows = dense(rows)
+    _, first = np.unique(rounded(rows), axis=0, return_index=True)
+    return rows[first] if len(first) < n_clusters else None
 
 
 def _sort_keys(Z):

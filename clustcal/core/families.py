@@ -3,15 +3,14 @@
 Global, bin-wise and clustered calibration are the same families under other weights W, so everything here takes
 the parameters of all K clusters at once. Builds on `probabilities`; `solvers` finds the parameters.
 
-A family offers ``identity`` (the parameters that leave probabilities unchanged), ``lower`` and ``upper``
-(bounds), ``features(P)``, ``nll(theta, X, codes, W)`` and ``predict(theta, X)``.
+`Family` says what a family owes the solver; `BinaryFamily` and `SoftmaxFamily` are its two kinds.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 
 from clustcal.core.probabilities import EPS, log_probabilities
 
@@ -25,18 +24,36 @@ LARGEST_EXPONENT = 709.0
 INVERSE_TEMPERATURE_BOUNDS = (0.01, 100.0)
 
 
+class Family:
+    """What every family offers, for n rows, L classes, p parameters and K clusters.
+
+    ``n_classes``; ``identity`` (p,), the parameters that leave probabilities unchanged; ``lower`` and ``upper`` (p,),
+    their bounds; ``features(P)`` and ``features_of_logits(logits)``, which give the X that the rest works on;
+    ``nll(theta, X, codes, W)``, the losses (K,), gradients (K, p) and Hessians (K, p, p) of all clusters, the last None
+    unless ``has_hessian``; and ``predict(theta, X)``, probabilities (n, L) for one theta. A family without a Hessian
+    also has ``whitener(theta, X, w, ridge)``.
+    """
+
+    has_hessian = True
+    # A direction of unit length in which the loss does not change at all, if there is one.
+    neutral = None
+
+    def tempered(self, X):
+        """Return a smaller family to start from and its features, or None where there is no use in one."""
+        return None
+
+
 @dataclass(frozen=True)
-class BinaryFamily:
+class BinaryFamily(Family):
     """Calibrators of the form q = sigmoid(x(p) @ theta), one row of features x(p) per score."""
 
     name: str
     transform: Callable[[np.ndarray, np.ndarray], list]  # p, 1 - p, neither of them 0 -> the columns of x(p)
+    transform_logit: Callable[[np.ndarray], list]  # log(p / (1 - p)), however large -> the same columns
     identity: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     n_classes: int = field(default=2, init=False)
-    tempered: None = field(default=None, init=False)  # only families of many classes need a smaller one to start from
-    has_hessian: bool = field(default=True, init=False)
 
     def features(self, P):
         """Return x(p) for every row, shape (n, p)."""
@@ -45,6 +62,10 @@ class BinaryFamily:
             not_p, p = np.clip(P[batch].T, EPS, 1 - EPS)
             X[:, batch] = self.transform(p, not_p)
         return X.T
+
+    def features_of_logits(self, logits):
+        """Return x(p) for every row of logits (n, 2), shape (n, p); nothing is cut."""
+        return np.array(self.transform_logit(logits[:, 1] - logits[:, 0])).T
 
     def predict(self, theta, X):
         """Return the calibrated probabilities of both classes, shape (n, 2), for one theta (p,)."""
@@ -100,15 +121,21 @@ _FREE, _POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 PLATT = BinaryFamily(
     "Platt",
     lambda p, not_p: [np.log(p / not_p), np.ones_like(p)],
+    lambda z: [z, np.ones_like(z)],
     np.array([1.0, 0.0]),
     **_bounds(_FREE, _FREE),
 )
 TEMPERATURE = BinaryFamily(
-    "temperature", lambda p, not_p: [np.log(p / not_p)], np.array([1.0]), **_bounds(INVERSE_TEMPERATURE_BOUNDS)
+    "temperature",
+    lambda p, not_p: [np.log(p / not_p)],
+    lambda z: [z],
+    np.array([1.0]),
+    **_bounds(INVERSE_TEMPERATURE_BOUNDS),
 )
 BETA = BinaryFamily(
     "Beta",
     lambda p, not_p: [np.log(p), -np.log(not_p), np.ones_like(p)],
+    lambda z: [-np.logaddexp(0, -z), np.logaddexp(0, z), np.ones_like(z)],
     np.array([1.0, 1.0, 0.0]),
     **_bounds(_POSITIVE, _POSITIVE, _FREE),
 )
@@ -125,7 +152,7 @@ DENSE = 500
 FLAT = 1e-8
 
 
-class SoftmaxFamily:
+class SoftmaxFamily(Family):
     """Calibrators of the form q = softmax(z), with z linear in theta and in log p; the subclass says how.
 
     A subclass gives ``logits(theta, U)``, its adjoint ``adjoint(U, R)`` (the gradient of sum(R * logits) in theta),
@@ -136,8 +163,6 @@ class SoftmaxFamily:
     # that goes free, if there is one.
     penalty = 0.0
     unpenalised = None
-    # A direction of unit length in which the loss does not change at all, if there is one.
-    neutral = None
 
     def __init__(self, n_classes):
         self.n_classes = n_classes
@@ -155,8 +180,15 @@ class SoftmaxFamily:
         return self.identity.size <= DENSE
 
     def features(self, P):
-        """Return log p, shape (n, L)."""
-        return log_probabilities(P)
+        """Return what `logits` starts from, made of log p; shape (n, L), if the subclass says nothing else."""
+        return self._features(log_probabilities(P))
+
+    def features_of_logits(self, logits):
+        """Return the same from logits (n, L); nothing is cut."""
+        return self._features(log_softmax(logits, axis=1))
+
+    def _features(self, log_P):
+        return log_P
 
     def tempered(self, U):
         """Return the family of temperature scaling, and its features from those of this family."""
@@ -208,15 +240,17 @@ class SoftmaxFamily:
 class TemperatureFamily(SoftmaxFamily):
     """z = theta log p with one theta = 1 / T > 0, in which the NLL is convex."""
 
-    tempered = None  # it is the smallest family itself
     has_hessian = True
     identity = np.ones(1)
     lower = np.array(INVERSE_TEMPERATURE_BOUNDS[:1])
     upper = np.array(INVERSE_TEMPERATURE_BOUNDS[1:])
 
-    def features(self, P):
+    def tempered(self, X):
+        return None  # it is the smallest family itself
+
+    def _features(self, log_P):
         """Return log p less its largest value in each row, which a softmax does not notice; shape (n, L)."""
-        return below_top(log_probabilities(P))
+        return below_top(log_P)
 
     def logits(self, theta, U):
         return theta[0] * U
@@ -313,9 +347,9 @@ class DirichletFamily(SoftmaxFamily):
     def unpenalised(self):
         return self.identity / np.sqrt(self.n_classes) if self.shrink_to == "temperature" else None
 
-    def features(self, P):
+    def _features(self, log_P):
         """Return log p and a column of ones, shape (n, L + 1)."""
-        return np.column_stack([log_probabilities(P), np.ones(len(P))])
+        return np.column_stack([log_P, np.ones(len(log_P))])
 
     def logits(self, theta, U):
         return U @ theta.reshape(self.n_classes, -1).T

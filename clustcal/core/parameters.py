@@ -1,6 +1,6 @@
 """Checks of parameters, one sentence each: which parameter, what was found, what is expected."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -9,3 +9,15 @@ def check_at_least_0(name, value):
     """Raise a ValueError unless the parameter is a finite number of at least 0."""
     if not isinstance(value, Real) or not 0 <= value < np.inf:
         raise ValueError(f"{name} is {value!r}; expected a number of at least 0.")
+
+
+def check_one_of(name, value, choices):
+    """Raise a ValueError unless the parameter is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}; expected one of {tuple(choices)}.")
+
+
+def check_whole_number(name, value, lowest=1):
+    """Raise a ValueError unless the parameter is a whole number of at least the lowest."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {lowest}.")

@@ -1,19 +1,25 @@
-"""One canonical form for everything that enters the package: probabilities, labels, weights, representations.
+"""One canonical form for what enters the package: probabilities, logits, weights, representations.
 
 Input is checked here, once, at the public door; behind it arrays are float64 and trusted. The one rule for
 bins lives here too, so that calibrators, metrics and diagrams can never disagree about it.
 """
 
-import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
+from scipy.special import logit, softmax
 
 # log p and log(1 - p) are taken at the nearest float64 to 0 and 1 that has a logit, as scikit-learn does.
 EPS = np.finfo(np.float64).eps
-# Rows may miss 1 by this much (float32 and printed probabilities do); they are then renormalised.
+# Rows may miss 1 by this much (float32 and printed probabilities do); they are then renormalised. Rows of a type with
+# fewer digits may miss it by this many of its rounding errors.
 ROW_SUM_TOLERANCE = 1e-3
+ROW_SUM_ULPS = 4
+# Sums and differences of probabilities may pass 0 and 1 by this many rounding errors of their type; never by more than
+# the second number, whatever the type.
+RANGE_ULPS = 64
+RANGE_TOLERANCE = 1e-5
 # Below this a row's sum differs from 1 by float64 rounding alone.
 ROUNDING = 1e-12
 
@@ -30,8 +36,9 @@ def as_probabilities(P, name="P"):
     Parameters
     ----------
     P : array-like of shape (n,), (n, 1) or (n, L)
-        One column is read as the probability of the second of two classes. Anything pandas or numpy
-        holds is accepted; sums within 1e-3 of 1 are renormalised as rounding.
+        One column is read as the probability of the second of two classes. Anything pandas, polars, numpy
+        or torch holds is accepted; sums within 1e-3 of 1 are renormalised as rounding, and what is beyond 0 or 1 by
+        no more than the rounding of a sum is taken as 0 or 1.
     name : str, default="P"
         What to call the argument in an error.
 
@@ -52,7 +59,7 @@ def as_probabilities(P, name="P"):
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
-    P = _as_float_array(P, name)
+    given, P = P, _as_float_array(P, name)
     if P.ndim not in (1, 2):
         raise ValueError(f"{name} has {P.ndim} dimensions; expected shape (n,) or (n, L).")
     if P.size == 0:
@@ -60,78 +67,72 @@ def as_probabilities(P, name="P"):
     lowest, highest = P.min(), P.max()
     if not (lowest >= 0 and highest <= 1):  # so said, it holds for NaN as well
         _check_finite(P, name)
-        wrong = lowest if lowest < 0 else highest
-        raise ValueError(f"{name} holds {wrong:.6g}; expected probabilities between 0 and 1, not scores or logits.")
+        allowance = min(RANGE_ULPS * _precision(given), RANGE_TOLERANCE)
+        if lowest < -allowance or highest > 1 + allowance:
+            wrong = lowest if lowest < -allowance else highest
+            raise ValueError(f"{name} holds {wrong:.6g}; expected probabilities between 0 and 1, not scores or logits.")
+        P = P.clip(0, 1)
     if P.ndim == 1 or P.shape[1] == 1:
         p = P.reshape(-1)
         return np.column_stack([1 - p, p])
-    return _with_unit_rows(P, name)
+    return _with_unit_rows(P, given, name)
 
 
-def encode_labels(y, n_classes, classes=None, *, require_two=True):
-    """Match labels of any type with the columns of P.
+def as_logits(S, name="P"):
+    """Bring logits into the canonical form: float64, shape (n, L), such that softmax gives the probabilities.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels: integers, strings, booleans.
-    n_classes : int
-        The number of columns of P.
-    classes : array-like of shape (n_classes,), optional
-        The label of each column. Left out, it is the sorted distinct labels if there are ``n_classes`` of
-        them, else ``0 .. n_classes - 1`` if every label is one of these.
-    require_two : bool, default=True
-        Whether labels that are all alike are refused, as they must be where something is fitted.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-    codes : ndarray of shape (n,), int
-        ``classes[codes]`` equals ``y``.
+    S : array-like of shape (n,), (n, 1) or (n, L)
+        One column is read as the log-odds of the second of two classes. Rows may be shifted by any constant.
+    name : str, default="P"
 
     Raises
     ------
     ValueError
-        If labels are missing, not among the classes, or all alike.
-
-    Warns
-    -----
-    UserWarning
-        Names the classes that do not occur in ``y``.
+        If S is empty, has the wrong number of dimensions, or holds NaN or infinite values.
 
     Examples
     --------
-    >>> encode_labels(["no", "yes", "no"], 2)
-    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    >>> as_logits([0.5, -40.0])
+    array([[  0. ,   0.5],
+           [  0. , -40. ]])
     """
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(f"y has shape {y.shape}; expected one label per row, shape (n,).")
-    if y.size == 0:
-        raise ValueError("y is empty; expected at least one label.")
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
-        raise ValueError("y holds NaN or infinite values; expected a label for every row.")
-    if y.dtype.kind == "O":
-        y = _labels_from_objects(y)
-    present = _distinct(y)
-    classes = _column_labels(present, n_classes, classes)
-    if (classes.dtype.kind in "US") != (y.dtype.kind in "US"):
-        raise ValueError(f"y holds the label {y[0]!r}; expected one of {classes.tolist()}.")
-    strangers = _without(present, classes)
-    if strangers:
-        raise ValueError(f"y holds the label {strangers[0]!r}; expected one of {classes.tolist()}.")
-    if require_two and present.size == 1:
-        raise ValueError(f"y holds only the label {present[0]!r}; expected at least two classes.")
-    missing = _without(classes, present)
-    if missing and require_two:
-        warnings.warn(
-            f"y has no label of the classes {missing}; nothing can be learned about them here.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return classes, _codes(y, classes)
+    S = _as_float_array(S, name)
+    if S.ndim not in (1, 2):
+        raise ValueError(f"{name} has {S.ndim} dimensions; expected logits of shape (n,) or (n, L).")
+    if S.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one row of logits.")
+    _check_finite(S, name)
+    if S.ndim == 1 or S.shape[1] == 1:
+        s = S.reshape(-1)
+        return np.column_stack([np.zeros_like(s), s])
+    return S
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a classifier said: probabilities P (n, L), and the logits (n, L) behind them where these were given."""
+
+    P: np.ndarray
+    logits: np.ndarray | None = None
+
+    def features(self, family):
+        """Return the features of every row for a parametric family; from logits nothing is cut."""
+        return family.features(self.P) if self.logits is None else family.features_of_logits(self.logits)
+
+    def take(self, rows=slice(None), columns=slice(None)):
+        """Return the scores of some rows, with the columns in some order."""
+        pick = lambda A: None if A is None else A[rows][:, columns]
+        return replace(self, P=pick(self.P), logits=pick(self.logits))
+
+
+def as_scores(P, from_logits=False, name="P"):
+    """Return probabilities or logits of any accepted form as `Scores`."""
+    if not from_logits:
+        return Scores(as_probabilities(P, name))
+    logits = as_logits(P, name)
+    return Scores(softmax(logits, axis=1), logits)
 
 
 def as_weights(sample_weight, n):
@@ -293,9 +294,23 @@ def take_columns(P, columns):
 
 def _as_float_array(values, name):
     try:
+        if hasattr(values, "iloc"):  # of pandas, where missing values of some types have no number
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if hasattr(values, "detach"):  # of torch: numpy knows no bfloat16, and takes no tensor with a gradient
+            values = values.detach().cpu().double()
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} could not be read as an array of numbers.") from None
+
+
+def _precision(values):
+    """Return the rounding error at 1 of the type in which values were given."""
+    if hasattr(values, "detach"):
+        import torch
+
+        return torch.finfo(values.dtype).eps if values.dtype.is_floating_point else EPS
+    dtype = np.asarray(values).dtype
+    return np.finfo(dtype).eps if dtype.kind == "f" else EPS
 
 
 def _check_finite(values, name):
@@ -305,67 +320,16 @@ def _check_finite(values, name):
         raise ValueError(f"{name} holds {found}; expected finite numbers.")
 
 
-def _with_unit_rows(P, name):
+def _with_unit_rows(P, given, name):
     sums = P @ np.ones(P.shape[1])  # much faster than a sum along the short axis
     if max(sums.max() - 1, 1 - sums.min()) <= ROUNDING:
         return P
     worst = np.argmax(np.abs(sums - 1))
-    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
-        raise ValueError(f"{name} has a row that sums to {sums[worst]:.6g} (row {worst}); expected rows that sum to 1.")
+    if abs(sums[worst] - 1) > max(ROW_SUM_TOLERANCE, ROW_SUM_ULPS * _precision(given)):
+        raise ValueError(
+            f"{name} has a row that sums to {sums[worst]:.6g} (row {worst}); expected rows that sum to 1 "
+            "(divide each row by its sum if they were rounded to 16 bits)."
+        )
     # Rows that are right already keep their last digits, and so stay on their side of the edge of a bin.
     sums[np.abs(sums - 1) <= ROUNDING] = 1.0
     return P / sums[:, None]
-
-
-def _distinct(y):
-    """The distinct labels, sorted; counted where they are small whole numbers, which is faster than sorting."""
-    if y.dtype.kind in "iu" and y.min() >= 0 and y.max() < max(len(y), 256):
-        return np.flatnonzero(np.bincount(y)).astype(y.dtype)
-    return np.unique(y)
-
-
-def _without(labels, others):
-    """The labels that are not among the others."""
-    others = set(others.tolist())
-    return [label for label in labels.tolist() if label not in others]
-
-
-def _codes(y, classes):
-    """The place of every label among the classes, of which it is one."""
-    if y.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
-        return y.astype(np.intp, copy=False)
-    order = np.argsort(classes)
-    return order[np.searchsorted(classes, y, sorter=order)]
-
-
-def _labels_from_objects(y):
-    """Turn an object array into the array of its one type, so that it can be sorted and compared."""
-    if any(label is None or label != label for label in y):
-        raise ValueError("y holds missing values; expected a label for every row.")
-    kinds = {type(label) for label in y}
-    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
-        return np.array(y.tolist())
-    if any(issubclass(kind, str) for kind in kinds):
-        raise ValueError("y mixes strings and other types; expected labels of one type.")
-    return np.array(y.tolist())
-
-
-def _column_labels(present, n_classes, classes):
-    if classes is not None:
-        classes = np.array(np.asarray(classes).tolist())
-        if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:
-            raise ValueError(f"classes is {classes.tolist()}; expected {n_classes} different labels.")
-        return classes
-    if present.size == n_classes:
-        return present
-    if present.size > n_classes:
-        raise ValueError(f"y has {present.size} different labels; expected at most {n_classes}, the columns of P.")
-    columns = np.arange(n_classes)
-    if present.dtype.kind == "b":
-        return columns.astype(bool)
-    if present.dtype.kind in "iuf" and np.isin(present, columns).all():
-        return columns.astype(present.dtype)
-    raise ValueError(
-        f"y holds the labels {present.tolist()} and P has {n_classes} columns; expected every class to occur, "
-        "or the labels of the columns given as classes (labels in a metric)."
-    )

@@ -11,11 +11,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-# Half the squared Newton decrement estimates the loss still to be gained. Convergence is quadratic: the step taken
-# at this gain leaves an error far below what float64 resolves in the loss.
+# Newton's step s gains g = s'Hs / 2 in the quadratic model, half the squared Newton decrement; it estimates what the
+# loss can still fall. Near the optimum the error of the next iterate is of the order of the square of this one's, and
+# so is its step: g_next ~ c g^2. A step at a gain below this tolerance leaves an error far below what float64 resolves.
 GAIN_TOLERANCE = 1e-12
-# Where a gain g came after g', the next will be about g^3 / g'^2. The last step is also that after which no more than
-# this share of the tolerance is still to be gained; then predictions are within 1e-8 of those of the optimum.
+# The constant c is learned from the last full step, g = c g'^2; what the step at hand leaves is then c g^2, which is
+# g^3 / g'^2. Where that is below this share of the tolerance, the step is the last one, and the evaluation that would
+# only confirm it is saved; predictions are then within 1e-8 of those of the optimum.
 FORESEEN = 1e-5
 MAX_ITER = 200
 # Newton's equations of more parameters than this are solved by Cholesky's method if no pivot is smaller than this share
@@ -38,11 +40,25 @@ STEEP = 1e-5
 
 @dataclass
 class Fit:
-    """Parameters ``theta`` (K, p), their mean loss (K,), and the number of iterations."""
+    """Parameters ``theta`` (K, p), their mean loss (K,), and the number of iterations.
+
+    ``is_finite`` (K,) is False for clusters whose best parameters are infinite, so that finite ones stand in;
+    ``failure`` says why the solver stopped early, if it did.
+    """
 
     theta: np.ndarray
     loss: np.ndarray
     n_iter: int
+    is_finite: np.ndarray | None = None
+    failure: str | None = None
+
+    def warn(self):
+        """Tell the user, from within a `fit`, what is not as it should be; fits that are not kept stay silent."""
+        infinite = "The scores separate the classes, so the best parameters are infinite; finite ones are used."
+        for message in (self.failure, None if self.is_finite.all() else infinite):
+            if message:
+                warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        return self
 
 
 def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_TOLERANCE):
@@ -76,20 +92,21 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_
     is_blind = start is None and prior is None
     prior = family.identity if prior is None else prior
     start = np.tile(prior, (W.shape[1], 1)) if start is None else start
-    if is_blind and family.tempered is not None:
-        start = start * _inverse_temperatures(family, X, codes, W)
-    if not family.has_hessian:
-        return _quasi_newton(family, X, codes, W, prior, shrinkage, start)
-    if is_blind:
+    smaller = family.tempered(X) if is_blind else None
+    if smaller is not None:
+        start = start * _inverse_temperatures(*smaller, codes, W)
+    if is_blind and family.has_hessian:
         start = _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start)
-    found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start, tol)
-    _warn_of_infinite_optimum(family, found, W)
+    if family.has_hessian:
+        found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start, tol)
+    else:
+        found = _quasi_newton(family, X, codes, W, prior, shrinkage, start)
+    found.is_finite = (_mass(W) == 0) | ((found.loss >= SEPARATED) & (found.theta < family.upper).all(axis=1))
     return found
 
 
-def _inverse_temperatures(family, X, codes, W):
+def _inverse_temperatures(temperature, U, codes, W):
     """Return the roughly best 1 / T of every cluster, shape (K, 1): the identity times it is a good and cheap start."""
-    temperature, U = family.tempered(X)
     start = np.ones((W.shape[1], 1))
     start = _optimum_of_a_part(temperature, U, codes, W, temperature.identity, 0.0, start)
     evaluate = _objective(temperature, U, codes, W, temperature.identity, 0.0)
@@ -136,7 +153,7 @@ def _newton(family, evaluate, start, tol):
     theta = np.clip(start, lower, upper)
     loss, gradient, hessian = evaluate(theta)
     if (loss > max(1.0, np.log(family.n_classes))).any():
-        # Worse than a coin: saturated scores may leave no slope to follow from here, but one score for all has it.
+        # Worse than chance: saturated scores may leave no slope to follow from here, but one score for all has it.
         flat = np.clip(np.zeros_like(theta), lower, upper)
         values = evaluate(flat)
         better = values[0] < loss
@@ -161,8 +178,7 @@ def _newton(family, evaluate, start, tol):
             length[worse] = np.where(length[worse] > 1e-40, length[worse] / 2, 0.0)
         theta, (loss, gradient, hessian) = trial, values
         previous = np.where(length[:, 0] == 1, gain, 0.0)  # a shortened step foretells nothing
-    warnings.warn(f"Newton's method stopped after {MAX_ITER} iterations.", ConvergenceWarning, stacklevel=4)
-    return Fit(theta, loss, MAX_ITER)
+    return Fit(theta, loss, MAX_ITER, failure=f"Newton's method stopped after {MAX_ITER} iterations.")
 
 
 def _newton_step(family, theta, gradient, hessian):
@@ -200,9 +216,12 @@ def _solved(hessian, gradient, neutral):
 def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
     """L-BFGS, one cluster after the other, in coordinates in which the curvature at the start is about 1 everywhere.
 
-    Log-probabilities of many classes make the problem very ill-conditioned in the parameters themselves.
+    Log-probabilities of many classes make the problem very ill-conditioned in the parameters themselves: in directions
+    in which all rows agree the curvature is thousands of times that of others, and L-BFGS would zigzag between them.
+    The whitener T is symmetric with T H T near the identity, H being the Hessian at the start. With theta = start + T v
+    the gradient in v is T times that in theta, and its squared length is about twice the loss still to be gained.
     """
-    found = []
+    found, failure = [], None
     for k, ridge in enumerate(2 * np.broadcast_to(shrinkage, W.shape[1])):
         evaluate = _objective(family, X, codes, W[:, [k]], prior, ridge / 2)
         whiten = family.whitener(start[k], X, W[:, k], ridge)
@@ -213,21 +232,11 @@ def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
 
         one = minimize(loss_and_gradient, np.zeros(prior.size), jac=True, method="L-BFGS-B", options=QUASI_NEWTON)
         if not one.success and np.abs(one.jac).max() > STEEP:
-            warnings.warn(f"L-BFGS stopped early: {one.message}", ConvergenceWarning, stacklevel=4)
+            failure = f"L-BFGS stopped early: {one.message}"
         found.append(Fit(start[k] + whiten(one.x), one.fun, one.nit))
     return Fit(
         theta=np.array([one.theta for one in found]),
         loss=np.array([one.loss for one in found]),
         n_iter=max(one.n_iter for one in found),
+        failure=failure,
     )
-
-
-def _warn_of_infinite_optimum(family, found, W):
-    fitted = _mass(W) > 0
-    at_bound = (found.theta[fitted] >= family.upper).any()
-    if at_bound or (found.loss[fitted] < SEPARATED).any():
-        warnings.warn(
-            "The scores separate the classes, so the best parameters are infinite; finite ones are used.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

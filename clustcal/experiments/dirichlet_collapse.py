@@ -14,7 +14,6 @@ import pandas as pd
 from sklearn.base import clone
 
 from clustcal import DirichletCalibration, TemperatureScaling, VectorScaling, metrics
-from clustcal.calibrators.base import check_fit_input
 from clustcal.calibrators.parametric import ParametricCalibrator
 from clustcal.core import solvers
 from clustcal.core.families import DirichletFamily
@@ -45,17 +44,16 @@ class DirichletNearTemperature(ParametricCalibrator):
         """Return the family of Dirichlet calibration, without a penalty of its own."""
         return DirichletFamily(n_classes)
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Fit a temperature, then the full map near it; return self."""
-        P, self.classes_, codes, weights = check_fit_input(P, y, sample_weight, self.classes)
-        family = self.family(P.shape[1])
-        temperature = TemperatureScaling(self.classes_).fit(P, y, sample_weight=weights)
-        prior = temperature.theta_ * family.identity
-        features = family.features(P)
-        found = solvers.fit(family, features, codes, weights[:, None], prior=prior, shrinkage=self.shrinkage)
+    def _fit(self, data):
+        """Fit a temperature, then the full map near it."""
+        family = self.family(data.n_classes)
+        prior = TemperatureScaling()._fit_to(data).theta_ * family.identity
+        features = data.scores.features(family)
+        found = solvers.fit(
+            family, features, data.codes, data.weights[:, None], prior=prior, shrinkage=self.shrinkage
+        ).warn()
         self.theta_ = found.theta[0]
         self.n_iter_ = found.n_iter
-        return self
 
 
 METHODS = {

@@ -22,7 +22,7 @@ from clustcal import (
     TemperatureScaling,
     VectorScaling,
 )
-from clustcal.calibrators.base import Calibrator, check_fit_input
+from clustcal.calibrators.base import Calibrator
 from clustcal.experiments.protocol import N_CLUSTERS, SHRINKAGE
 
 # The table's word for a representation, and its name in `protocol.REPRESENTATIONS`.
@@ -44,13 +44,11 @@ class Uncalibrated(Calibrator):
     def __init__(self, classes=None):
         self.classes = classes
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        """Check the input, and learn the labels; return self."""
-        self.classes_ = check_fit_input(P, y, sample_weight, self.classes)[1]
-        return self
+    def _fit(self, data):
+        """There is nothing to learn."""
 
-    def _calibrate(self, P, Z):
-        return P.copy()  # never the caller's own array
+    def _calibrate(self, scores, Z):
+        return scores.P.copy()  # never the caller's own array
 
 
 class Method(NamedTuple):
@@ -105,7 +103,7 @@ def get_methods(n_classes=2):
     ]
     others = [
         Method("Histogram Binning", BASELINE, None, HistogramBinning(prior=(1, 1))),
-        Method("Bayesian Binning", BASELINE, None, BayesianBinning(score="BIC", strategy="uniform")),
+        Method("Bayesian Binning", BASELINE, None, BayesianBinning(criterion="BIC", strategy="uniform")),
         Method("Isotonic", BASELINE, None, IsotonicCalibration(out_of_bounds="clip")),
         Method("ensemble-TS", BASELINE, None, EnsembleTemperatureScaling(loss="ce", bounds=(0.05, 5.0))),
         # The paper does not say on which representation; the features leave the table's word "Baseline" true.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length, encode_labels
+from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length
 
 KINDS = ("auto", "positive", "top-label", "classwise")
 
@@ -33,12 +34,16 @@ def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=Non
     """Check the arguments that all metrics share and return them as a `Forecast`.
 
     One column of probabilities belongs to ``pos_label`` (default: the second of the sorted labels); the
-    columns of a matrix belong to ``labels`` (default: the sorted labels), and ``pos_label`` picks one.
+    columns of a matrix belong to ``labels`` (default: the sorted labels), and ``pos_label`` picks one. Columns of a
+    frame that bear the names of the labels are taken by name.
     """
     P = as_probabilities(y_prob, name="y_prob")
     one_column = np.ndim(y_prob) == 1 or np.shape(y_prob)[1] == 1
     if one_column and pos_label is not None:
         labels = _negative_then_positive(y_true, labels, pos_label)
+    elif (names := column_names(y_prob)) is not None:
+        order, labels = order_of_columns(names, distinct(as_labels(y_true)), labels, name="y_prob")
+        P = P if order is None else P[:, order]
     classes, codes = encode_labels(y_true, P.shape[1], classes=labels, require_two=False)
     check_same_length(len(P), y_true=codes)
     weights = as_weights(sample_weight, len(P))

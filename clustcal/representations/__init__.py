@@ -4,8 +4,17 @@ Each is a scikit-learn transformer around one fitted model; the heavy library be
 is first needed.
 """
 
+from clustcal.representations.choice import default_representation
 from clustcal.representations.deep import Activations, HiddenStates
+from clustcal.representations.features import StandardizedFeatures
 from clustcal.representations.leaves import LeafCoverage
 from clustcal.representations.shap_values import ShapValues
 
-__all__ = ["Activations", "HiddenStates", "LeafCoverage", "ShapValues"]
+__all__ = [
+    "Activations",
+    "HiddenStates",
+    "LeafCoverage",
+    "ShapValues",
+    "StandardizedFeatures",
+    "default_representation",
+]

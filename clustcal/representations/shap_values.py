@@ -92,6 +92,9 @@ class ShapValues(TreeRepresentation):
     True
     """
 
+    # Whether the axes of Z mean the same for models that were fitted to other rows.
+    axes_are_features = True
+
     def __init__(self, model=None, iteration_range=None, method="auto"):
         self.model = model
         self.iteration_range = iteration_range

@@ -120,7 +120,9 @@ class TestBayesianBinning:
         best = lambda run: min(_seconds(run) for _ in range(3))
         assert best(lambda: BayesianBinning().fit(p, y)) < 20 * best(lambda: np.argsort(p))
 
-    @pytest.mark.parametrize(("wrong", "message"), [({"score": "MDL"}, "score"), ({"strategy": "kmeans"}, "strategy")])
+    @pytest.mark.parametrize(
+        ("wrong", "message"), [({"criterion": "MDL"}, "criterion"), ({"strategy": "kmeans"}, "strategy")]
+    )
     def test_bad_parameters_are_named(self, wrong, message):
         with pytest.raises(ValueError, match=message):
             BayesianBinning(**wrong).fit([0.2, 0.8], [0, 1])

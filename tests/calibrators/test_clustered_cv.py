@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -97,7 +98,8 @@ class TestEstimate:
 
     def test_small_sets_are_dealt_out_several_times_and_large_ones_once(self):
         cv = ClusteredCalibrationCV(cv=2)
-        assert [len(cv._repeated_folds(np.zeros(n, int), np.ones(n), 0)) for n in (100, 2500, 9000)] == [10, 4, 2]
+        rows = lambda n: SimpleNamespace(codes=np.zeros(n, int), weights=np.ones(n))
+        assert [len(cv._repeated_folds(rows(n), 0)) for n in (100, 2500, 9000)] == [10, 4, 2]
 
 
 class TestChoice:
@@ -298,7 +300,7 @@ class TestInterface:
             ({"calibrator": []}, "calibrator"),
             ({"calibrator": [PlattScaling(), "platt"]}, "calibrator is 'platt'"),
             ({"calibrator": ClusteredCalibration()}, "calibrator"),
-            ({"calibrator": [PlattScaling(), PlattScaling(classes=[1, 0])]}, "several orders of classes"),
+            ({"calibrator": [PlattScaling(classes=[0, 1]), PlattScaling(classes=[1, 0])]}, "one order of the columns"),
         ],
     )
     def test_bad_parameters_are_named(self, wrong, message):

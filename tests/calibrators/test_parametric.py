@@ -324,7 +324,7 @@ def test_bad_penalties_of_dirichlet_are_refused():
         DirichletCalibration(odir=(1.0,)),
         DirichletCalibration(odir=(1, np.nan)),
     ):
-        with pytest.raises(ValueError, match="weights of at least 0"):
+        with pytest.raises(ValueError, match="of at least 0"):
             wrong.fit(P, y)
 
 

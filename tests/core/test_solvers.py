@@ -196,8 +196,10 @@ def test_separable_classes_give_finite_parameters_and_a_warning(family):
     codes = np.arange(20) % P.shape[1]
     P[np.arange(20), codes] = 0.6
     P /= P.sum(axis=1, keepdims=True)
+    found = solvers.fit(family, family.features(P), codes, np.ones((20, 1)))
     with pytest.warns(ConvergenceWarning, match="separate"):
-        found = solvers.fit(family, family.features(P), codes, np.ones((20, 1)))
+        found.warn()
+    assert not found.is_finite.any()
     assert np.isfinite(found.theta).all()
     assert (family.predict(found.theta[0], family.features(P)).argmax(axis=1) == codes).all()
 

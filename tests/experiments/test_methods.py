@@ -44,7 +44,7 @@ def test_clustered_methods_have_the_papers_settings():
     ("name", "settings"),
     [
         ("Histogram Binning", {"prior": (1, 1)}),
-        ("Bayesian Binning", {"score": "BIC", "strategy": "uniform"}),
+        ("Bayesian Binning", {"criterion": "BIC", "strategy": "uniform"}),
         ("Isotonic", {"out_of_bounds": "clip"}),
         ("Binwise-TS", {"n_bins": 10, "min_bin_size": 30}),
         ("ensemble-TS", {"loss": "ce", "bounds": (0.05, 5.0)}),

@@ -1,0 +1,40 @@
+"""Calibrators that contain a parametric one: which it is, and what its parameters say of the columns of P."""
+
+from sklearn.base import clone
+
+from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling
+
+
+class Containing(Calibrator):
+    """What bin-wise and clustered calibrators have in common: a parametric ``calibrator``, or ``default()``.
+
+    The labels of the columns, and whether P holds logits, may be said by their own parameters or by those of the
+    calibrator within.
+    """
+
+    default = PlattScaling
+
+    def _given(self):
+        """Return the calibrators within, as they were given."""
+        return [self.default() if self.calibrator is None else self.calibrator]
+
+    def _parametric(self):
+        """Return an unfitted copy of the calibrator within."""
+        return self._parametrics()[0]
+
+    def _parametrics(self):
+        calibrators = self._given()
+        for calibrator in calibrators:
+            if not isinstance(calibrator, ParametricCalibrator):
+                raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
+        return [clone(calibrator).set_params(from_logits=self._takes_logits()) for calibrator in calibrators]
+
+    def _classes_of_columns(self):
+        given = [one.classes for one in (self, *self._given()) if one.classes is not None]
+        if len({repr(list(classes)) for classes in given}) > 1:
+            raise ValueError(f"classes is given as {[list(one) for one in given]}; expected one order of the columns.")
+        return given[0] if given else None
+
+    def _takes_logits(self):
+        return self.from_logits or any(calibrator.from_logits for calibrator in self._given())

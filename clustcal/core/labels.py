@@ -1,0 +1,217 @@
+"""Labels of any type, and which column of P belongs to which of them: by name, where columns have names."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+
+def as_labels(y):
+    """Return labels as an array of one type, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If there are none, if some are missing, if their types differ, or if there is more than one per row.
+    """
+    if hasattr(y, "detach"):  # a tensor of torch, which may carry a gradient or lie on another device
+        y = y.detach().cpu()
+    missing = pd.isna(y) if isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)) else None
+    if missing is not None and missing.any():
+        raise ValueError("y holds missing values; expected a label for every row.")
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y has shape {y.shape}; expected one label per row, shape (n,).")
+    if y.size == 0:
+        raise ValueError("y is empty; expected at least one label.")
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("y holds NaN or infinite values; expected a label for every row.")
+    return _labels_from_objects(y) if y.dtype.kind == "O" else y
+
+
+def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None):
+    """Match labels of any type with the columns of P.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels: integers, strings, booleans.
+    n_classes : int
+        The number of columns of P.
+    classes : array-like of shape (n_classes,), optional
+        The label of each column of P. Left out, it is the sorted distinct labels if there are ``n_classes`` of
+        them, else ``0 .. n_classes - 1`` if every label is one of these.
+    require_two : bool, default=True
+        Whether labels that are all alike are refused, as they must be where something is fitted.
+    weights : ndarray of shape (n,), optional
+        A class whose rows all have weight 0 does not occur.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n,), int
+        ``classes[codes]`` equals ``y``.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing, not among the classes, or all alike.
+
+    Warns
+    -----
+    UserWarning
+        Names the classes that do not occur in ``y``.
+
+    Examples
+    --------
+    >>> encode_labels(["no", "yes", "no"], 2)
+    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    """
+    y = as_labels(y)
+    present = distinct(y)
+    classes = _labels_of_columns(present, n_classes, classes)
+    if (classes.dtype.kind in "US") != (y.dtype.kind in "US"):
+        raise ValueError(f"y holds the label {y[0].item()!r}; expected one of {classes.tolist()}.")
+    unknown = _without(present, classes)
+    if unknown:
+        raise ValueError(f"y holds the label {unknown[0]!r}; expected one of {classes.tolist()}.")
+    if require_two:
+        _check_that_two_occur(y, present, classes, weights)
+    return classes, codes_of(y, classes)
+
+
+def order_of_columns(names, present, classes, name="P"):
+    """Return in which order the columns of a frame belong to sorted or given classes, and the classes themselves.
+
+    Names that are the classes as a set say which column is whose. Names that share nothing with the classes, and the
+    numbers 0, 1, ... that a frame has where nobody named its columns, say nothing: columns go by position.
+
+    Parameters
+    ----------
+    names : list
+        The names of the columns of P. One name alone is that of the class whose probability is given.
+    present : ndarray
+        The labels that occur, or the classes of a fitted calibrator.
+    classes : array-like or None
+        The classes, where they are known.
+    name : str, default="P"
+        What to call the frame in an error.
+
+    Returns
+    -------
+    order : list of int or None
+        For every class its column; None where columns go by position.
+    classes : array-like or None
+        As given, or what the names say.
+
+    Raises
+    ------
+    ValueError
+        If only some of the names are among the classes.
+
+    Examples
+    --------
+    >>> order_of_columns(["yes", "no"], np.array(["no", "yes"]), None)
+    ([1, 0], array(['no', 'yes'], dtype='<U3'))
+    """
+    known = np.asarray(present if classes is None else classes).tolist()
+    labels = names if set(names) & set(known) else _as_named(names, known)
+    shared = set(labels) & set(known)
+    if not shared or names == list(range(len(names))):
+        return None, classes
+    if len(labels) == 1 and len(known) == 2:
+        return ([1, 0] if labels[0] == known[0] else None), known
+    if classes is None and set(known) <= set(labels):
+        known = np.sort(np.array(labels))  # the names also tell of classes that do not occur
+        return [labels.index(label) for label in known.tolist()], known
+    if set(labels) != set(known) or len(labels) != len(known):
+        raise ValueError(f"{name} has the columns {names}; expected the names {known}, in any order, or none of them.")
+    return [labels.index(label) for label in known], known if classes is None else classes
+
+
+def column_names(P):
+    """Return the names of the columns of a frame (or the name of a series) as a list, or None if P has none.
+
+    Examples
+    --------
+    >>> column_names(pd.DataFrame({"no": [0.2], "yes": [0.8]}))
+    ['no', 'yes']
+    """
+    if hasattr(P, "columns"):
+        return list(P.columns)
+    name = getattr(P, "name", None)
+    return [name] if isinstance(name, str) and hasattr(P, "to_numpy") else None
+
+
+def distinct(y):
+    """Return the distinct labels, sorted; small whole numbers are counted, which is faster than sorting."""
+    if y.dtype.kind in "iu" and y.min() >= 0 and y.max() < max(len(y), 256):
+        return np.flatnonzero(np.bincount(y)).astype(y.dtype)
+    return np.unique(y)
+
+
+def codes_of(y, classes):
+    """Return the place of every label among the classes, of which it is one."""
+    if y.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
+        return y.astype(np.intp, copy=False)
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, y, sorter=order)]
+
+
+def _check_that_two_occur(y, present, classes, weights):
+    if weights is not None and not weights.all():
+        present = distinct(y[weights > 0])
+    if present.size == 1:
+        raise ValueError(f"y holds only the label {present[0].item()!r}; expected at least two classes.")
+    missing = _without(classes, present)
+    if missing:
+        warnings.warn(
+            f"y has no label of the classes {missing}; nothing can be learned about them here.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _as_named(names, labels):
+    """Return the labels that text names stand for, where labels are no text: frames of polars have text names only."""
+    by_text = {str(label): label for label in labels}
+    return [by_text.get(name, name) for name in names]
+
+
+def _without(labels, others):
+    """The labels that are not among the others."""
+    others = set(others.tolist())
+    return [label for label in labels.tolist() if label not in others]
+
+
+def _labels_from_objects(y):
+    """Turn an object array into the array of its one type, so that it can be sorted and compared."""
+    if pd.isna(y).any():
+        raise ValueError("y holds missing values; expected a label for every row.")
+    kinds = {type(label) for label in y}
+    if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
+        raise ValueError("y mixes strings and other types; expected labels of one type.")
+    return np.array(y.tolist())
+
+
+def _labels_of_columns(present, n_classes, classes):
+    if classes is not None:
+        classes = np.array(np.asarray(classes).tolist())
+        if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:
+            raise ValueError(f"classes is {classes.tolist()}; expected {n_classes} different labels.")
+        return classes
+    if present.size == n_classes:
+        return present
+    if present.size > n_classes:
+        raise ValueError(f"y has {present.size} different labels; expected at most {n_classes}, the columns of P.")
+    columns = np.arange(n_classes)
+    if present.dtype.kind == "b":
+        return columns.astype(bool)
+    if present.dtype.kind in "iuf" and np.isin(present, columns).all():
+        return columns.astype(present.dtype)
+    raise ValueError(
+        f"y holds the labels {present.tolist()} and P has {n_classes} columns; expected every class to occur, "
+        "or the labels of the columns given as classes (labels in a metric)."
+    )

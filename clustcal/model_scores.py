@@ -1,0 +1,113 @@
+"""The scores of a fitted classifier, a column for every class: its logits where it has them, else probabilities."""
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from clustcal.core.probabilities import EPS
+
+# Logits belong to the probabilities if a softmax leads from one to the other; models in single precision differ a bit.
+AGREEMENT = 1e-4
+
+
+class ModelScores:
+    """Reads the scores of one fitted model; `learn` finds out on some rows how.
+
+    Decision values and raw margins are taken as logits if a softmax of them gives the model's probabilities, or if it
+    has none; they hold what probabilities near 0 and 1 have lost. A class that the model does not know has
+    probability 0, or the logit of the smallest probability that is not 0.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    classes : ndarray of shape (L,)
+        The labels of the columns that are wanted; those of the model may stand in any order and be fewer.
+
+    Attributes
+    ----------
+    are_logits : bool
+        What `read` returns.
+    scale : float
+        What logits are divided by; other than 1 only where they are not those of any probabilities.
+    """
+
+    def __init__(self, model, classes):
+        self.model = model.estimator if isinstance(model, FrozenEstimator) else model
+        self.classes = classes
+        self.scale = 1.0
+
+    def learn(self, X):
+        """Find out how to read the scores, and return those of X, unscaled."""
+        logits = self._logits(X)
+        if not hasattr(self.model, "predict_proba"):
+            self.are_logits = True
+            return logits
+        P = self._columns(self.model.predict_proba(X), 0.0)
+        self.are_logits = logits is not None and np.allclose(softmax(logits, axis=1), P, rtol=0, atol=AGREEMENT)
+        return logits if self.are_logits else P
+
+    def read(self, X):
+        """Return the scores of rows, shape (n, L)."""
+        if self.are_logits:
+            return self._logits(X) / self.scale
+        return self._columns(self.model.predict_proba(X), 0.0)
+
+    def probabilities(self, X):
+        """Return the scores of rows as probabilities, shape (n, L)."""
+        scores = self.read(X)
+        return softmax(scores, axis=1) if self.are_logits else scores
+
+    def _logits(self, X):
+        values = raw_logits(self.model, X)
+        if values is None:
+            return None
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim == 1:
+            values = np.column_stack([np.zeros(len(values)), values])
+        if values.shape[1] != len(self.model.classes_):
+            if hasattr(self.model, "predict_proba"):
+                return None
+            raise ValueError(
+                f"estimator gives decision values of shape {values.shape}; expected one column for each of its "
+                f"{len(self.model.classes_)} classes."
+            )
+        return self._columns(values, None)
+
+    def _columns(self, known, unknown):
+        """Bring the columns of the model into the order of the classes."""
+        known = np.asarray(known)
+        if known.ndim == 1:
+            known = np.column_stack([1 - known, known])
+        column = {label: j for j, label in enumerate(self.classes.tolist())}
+        places = [column[label] for label in np.asarray(self.model.classes_).tolist()]
+        if places == list(range(len(column))):
+            return known
+        low = known.max(axis=1, keepdims=True) + np.log(EPS) if unknown is None else np.full((len(known), 1), unknown)
+        scores = np.repeat(low, len(column), axis=1)
+        scores[:, places] = known
+        return scores
+
+
+def raw_logits(model, X):
+    """Return the decision values or raw margins of a fitted classifier for rows, or None if it has none."""
+    if isinstance(model, FrozenEstimator):
+        return raw_logits(model.estimator, X)
+    if hasattr(model, "decision_function"):
+        return model.decision_function(X)
+    if isinstance(model, Pipeline):
+        return raw_logits(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    for package, margins in RAW_MARGINS.items():
+        if any(base.__module__.split(".")[0] == package for base in type(model).__mro__):
+            return margins(model, X)
+    return None
+
+
+# How each package of boosted trees is asked for its margins.
+RAW_MARGINS = {
+    "xgboost": lambda model, X: model.predict(X, output_margin=True),
+    "lightgbm": lambda model, X: model.predict_proba(X, raw_score=True),
+    "catboost": lambda model, X: model.predict(X, prediction_type="RawFormulaVal"),
+}

@@ -1,0 +1,93 @@
+"""The features themselves as a representation: those that a model sees, standardised."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+
+class StandardizedFeatures(TransformerMixin, BaseEstimator):
+    """The features that a model sees, each with mean 0 and variance 1 on the rows that `fit` is given.
+
+    Parameters
+    ----------
+    model : fitted classifier, optional
+        Of a `Pipeline` the features are those that its last step sees. Left out, or for any other model: the columns
+        of X as they are.
+
+    Attributes
+    ----------
+    scaler_ : StandardScaler
+        Without centring for sparse features, which would not stay sparse.
+    n_features_in_ : int
+        Where X has columns.
+
+    Examples
+    --------
+    >>> from clustcal.representations import StandardizedFeatures
+    >>> StandardizedFeatures().fit_transform([[1.0, 5.0], [3.0, 9.0]])
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    """
+
+    # Whether the axes of Z mean the same for models that were fitted to other rows.
+    axes_are_features = True
+
+    def __init__(self, model=None):
+        self.model = model
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn the mean and the variance of every feature.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, d), or whatever the first step of the pipeline takes
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        features = self._features(X)
+        scaler = StandardScaler(with_mean=not sparse.issparse(features)).set_output(transform="default")
+        self.scaler_ = scaler.fit(features, sample_weight=sample_weight)
+        self.n_features_in_ = np.shape(X)[1] if len(np.shape(X)) == 2 else features.shape[1]
+        return self
+
+    def transform(self, X):
+        """Return the standardised features, shape (n, m)."""
+        check_is_fitted(self)
+        return self.scaler_.transform(self._features(X))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the features, as the steps before the last one tell them."""
+        check_is_fitted(self)
+        steps = _steps_before_the_last(self.model)
+        if steps is not None and hasattr(steps, "get_feature_names_out"):
+            return np.asarray(steps.get_feature_names_out(), dtype=object)
+        names = getattr(self, "_names", None)
+        m = self.scaler_.n_features_in_
+        return np.array([f"x{j}" for j in range(m)] if names is None else names, dtype=object)
+
+    def __sklearn_clone__(self):
+        # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
+        return type(self)(**self.get_params(deep=False))
+
+    def _features(self, X):
+        """Return the features as an array without names, or a sparse matrix."""
+        steps = _steps_before_the_last(self.model)
+        if steps is not None:
+            X = steps.transform(X)
+        if hasattr(X, "columns"):
+            self._names = list(X.columns)
+        return X if sparse.issparse(X) else np.asarray(X)
+
+
+def _steps_before_the_last(model):
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model[:-1] if isinstance(model, Pipeline) and len(model) > 1 else None
