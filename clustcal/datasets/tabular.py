@@ -5,12 +5,10 @@ why, is said in the registry. Every column is a number, with NaN where a value i
 """
 
 from collections import defaultdict
-from io import BytesIO
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
-
-from clustcal.datasets.unpack import read_member
 
 ADULT_COLUMNS = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
@@ -116,8 +114,8 @@ def _split(frame, target, is_positive, categorical):
 
 def _diabetes(paths):
     """The encounters without identifiers, and the names of the categorical columns."""
-    table = BytesIO(read_member(paths["dataset_diabetes.zip"], DIABETES_TABLE))
     types = defaultdict(lambda: str, dict.fromkeys(DIABETES_NUMERIC, "int64"))  # codes are text, not numbers
     columns = lambda column: column not in DIABETES_IDENTIFIERS
-    frame = pd.read_csv(table, usecols=columns, dtype=types, **_missing("?"))
+    with ZipFile(paths["dataset_diabetes.zip"]) as archive, archive.open(DIABETES_TABLE) as table:
+        frame = pd.read_csv(table, usecols=columns, dtype=types, **_missing("?"))
     return frame, [column for column in frame if column not in (*DIABETES_NUMERIC, "readmitted")]
