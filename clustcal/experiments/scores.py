@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 import clustcal
 from clustcal import SoftKMeans
 from clustcal.datasets import load
-from clustcal.datasets.scores import FOLDER, score_file, write_scores
+from clustcal.datasets.shipped_scores import FOLDER, score_file, write_scores
 from clustcal.experiments import protocol
 from clustcal.experiments.provenance import library_versions
 
@@ -66,7 +66,7 @@ def make_scores(data, seed, recipe):
     Returns
     -------
     arrays : dict of str to ndarray
-        Probabilities, labels and representations, by the names of `clustcal.datasets.scores.write_scores`.
+        Probabilities, labels and representations, by the names of `clustcal.datasets.shipped_scores.write_scores`.
     metadata : dict
         Everything else that :func:`clustcal.datasets.load_scores` returns.
     """

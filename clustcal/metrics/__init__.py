@@ -8,8 +8,8 @@ from clustcal.metrics.calibration import ada_ece, classwise_ece, debiased_ece, e
 from clustcal.metrics.decisions import rejection_curve
 from clustcal.metrics.decomposition import murphy_decomposition
 from clustcal.metrics.intervals import bootstrap_interval, paired_wilcoxon, spearman_table, t_interval
-from clustcal.metrics.local import lce, local_calibration_errors, mlce
-from clustcal.metrics.scores import accuracy, brier, log_loss, roc_auc
+from clustcal.metrics.local_errors import lce, local_calibration_errors, mlce
+from clustcal.metrics.proper_scores import accuracy, brier, log_loss, roc_auc
 
 __all__ = [
     "accuracy",

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import load
-from clustcal.datasets.scores import FOLDER, read_scores, score_file, write_scores
+from clustcal.datasets.shipped_scores import FOLDER, read_scores, score_file, write_scores
 from clustcal.experiments import protocol, scores
 from clustcal.experiments.scores import Recipe
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from clustcal.metrics import ece, lce, local, local_calibration_errors, mce, mlce
+from clustcal.metrics import ece, lce, local_calibration_errors, local_errors, mce, mlce
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_many_methods_share_one_pass_and_get_what_each_gets_alone(data, monkeypa
     methods = {"a": P, "b": P[:, [1, 0, 2]], "c": np.full((60, 3), 1 / 3)}
     alone = {name: lce(y, Q, Z) for name, Q in methods.items()}
     passes = []
-    distances = local.manhattan_distances
-    monkeypatch.setattr(local, "manhattan_distances", lambda *a: passes.append(1) or distances(*a))
+    distances = local_errors.manhattan_distances
+    monkeypatch.setattr(local_errors, "manhattan_distances", lambda *a: passes.append(1) or distances(*a))
     together = lce(y, methods, Z)
     assert list(together) == ["a", "b", "c"]
     assert together == pytest.approx(alone, abs=1e-12)
@@ -86,7 +86,7 @@ def test_many_methods_share_one_pass_and_get_what_each_gets_alone(data, monkeypa
 def test_chunks_change_nothing(data, monkeypatch):
     y, P, Z = data
     whole = local_calibration_errors(y, P, Z)
-    monkeypatch.setattr(local, "KERNEL_BLOCK", 7 * 60)
+    monkeypatch.setattr(local_errors, "KERNEL_BLOCK", 7 * 60)
     assert local_calibration_errors(y, P, Z) == pytest.approx(whole, abs=1e-12)
 
 

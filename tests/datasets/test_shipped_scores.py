@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from clustcal.calibrators.clustered import ClusteredCalibration
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import list_datasets
-from clustcal.datasets.scores import (
+from clustcal.datasets.shipped_scores import (
     FOLDER,
     REPRESENTATIONS,
     list_scores,
@@ -215,7 +215,7 @@ class TestWriteAndRead:
 def test_loading_needs_neither_network_nor_heavy_libraries():
     program = (
         "import socket, sys, json; socket.socket.connect = None\n"
-        "from clustcal.datasets.scores import load_scores; load_scores('stroke')\n"
+        "from clustcal.datasets.shipped_scores import load_scores; load_scores('stroke')\n"
         "print(json.dumps([m for m in ('xgboost', 'shap', 'woodelf', 'torch', 'pooch') if m in sys.modules]))"
     )
     assert socket.socket.connect is not None  # only the other process goes without
