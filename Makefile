@@ -52,7 +52,7 @@ bench: setup  ## measure our fits beside those of other libraries
 	@$(PY) -m tests.bench
 
 scores: setup  ## train the models behind the shipped scores again (needs the raw data)
-	@$(PY) -m clustcal.experiments.scores
+	@$(PY) -m clustcal.experiments.tabular.train_scores
 
 lock: setup  ## resolve pyproject.toml anew and write requirements/
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv

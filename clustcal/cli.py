@@ -58,9 +58,9 @@ def list_or_fetch(options):
 
 def reproduce_tabular(options):
     """``clustcal reproduce tabular``: compute what the results lack of the tabular study."""
-    from clustcal.experiments import runner
-    from clustcal.experiments.grid import select_entries
     from clustcal.experiments.store import Store
+    from clustcal.experiments.tabular import units
+    from clustcal.experiments.tabular.grid import select_entries
 
     entries = select_entries(options.methods)
     names = _check_names(options.datasets) if options.datasets else _available_datasets()
@@ -69,7 +69,7 @@ def reproduce_tabular(options):
         for name in names:
             store.set_aside(name)
     try:
-        outcome = runner.run(
+        outcome = units.run(
             names,
             entries,
             store,
@@ -92,7 +92,7 @@ def reproduce_tabular(options):
 def judge_claims(options):
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
-    from clustcal.experiments.results import read_rows
+    from clustcal.experiments.tabular.runs import read_rows
 
     path = options.results / "claims.csv"
     fresh = ledger.make_ledger(read_rows(options.results))
@@ -164,7 +164,7 @@ def _check_names(names):
 
 
 def _available_datasets():
-    from clustcal.experiments.grid import GATED, OPEN_DATASETS
+    from clustcal.experiments.tabular.grid import GATED, OPEN_DATASETS
 
     available = list_datasets()["available"]
     return [*OPEN_DATASETS, *(name for name in GATED if available[name])]

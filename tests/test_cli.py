@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from clustcal import cli
-from clustcal.experiments import ledger, runner
+from clustcal.experiments import ledger
 from clustcal.experiments.store import Store
 from tests.experiments.made_up import make_data
 
@@ -20,7 +20,9 @@ RUN = ["reproduce", "tabular", "--datasets", "stroke", "--n-estimators", "3", "-
 def made_up(monkeypatch):
     """Studies run on a made-up data set."""
     pytest.importorskip("xgboost")
-    monkeypatch.setattr(runner, "run", partial(runner.run, load=make_data))
+    from clustcal.experiments.tabular import units
+
+    monkeypatch.setattr(units, "run", partial(units.run, load=make_data))
 
 
 def options(*arguments):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def test_every_public_name_is_there_and_no_other():
         assert getattr(clustcal, name) is getattr(clustcal, name)
     with pytest.raises(AttributeError, match="has no attribute 'Clusters'"):
         clustcal.Clusters  # noqa: B018
+
+
+def test_no_two_files_of_the_package_share_a_name():
+    """So that a name says which file is meant, in an editor, in a traceback and in conversation."""
+    names = Counter(path.name for path in (ROOT / "clustcal").rglob("*.py") if not path.name.startswith("__"))
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_version_is_stated_once():
@@ -90,7 +97,8 @@ def test_the_wheel_calibrates_its_shipped_scores(bare_python, tmp_path):
 @pytest.mark.slow
 def test_the_wheel_carries_the_results(bare_python, tmp_path):
     code = (
-        "import json; from clustcal.experiments import dirichlet_collapse, results;"
+        "import json; from clustcal.experiments import results;"
+        "from clustcal.experiments.alternatives import dirichlet_collapse;"
         "files = [str(p.relative_to(results.FOLDER)) for p in results.FOLDER.rglob('*') if p.is_file()];"
         "print(json.dumps([str(results.FOLDER), len(dirichlet_collapse.read()), files]))"
     )

@@ -1,4 +1,4 @@
-"""What this book adds to Sphinx: the repository address in the text, tables of public names, links from docstrings.
+"""What this book adds to Sphinx: the repository's address and results as text, tables of names, links in docstrings.
 
 Loaded by `_config.yml`.
 """
@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from inspect import isclass, isfunction
 
+import results_pages
 from book_sources import left_out
 from docutils.statemachine import StringList
 from sphinx.ext.autosummary import Autosummary
@@ -124,6 +125,7 @@ def skip_generated_methods(app, what, name, obj, skip, options):
 def setup(app):
     app.add_directive("public-names", PublicNames)
     app.add_config_value("clustcal_left_out", sorted(left_out()), "env")
+    app.connect("source-read", results_pages.insert)
     app.connect("source-read", unlink_left_out_pages)
     app.connect("config-inited", add_assets)
     app.connect("config-inited", repository_substitutions)

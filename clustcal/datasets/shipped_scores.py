@@ -1,6 +1,6 @@
 """Scores of our own models, shipped inside the package: chapters and examples run in seconds and without a network.
 
-The files are made by `clustcal.experiments.scores`; this room reads them and needs numpy and pandas only.
+The files are made by the command in `MAKER`; this module reads them and needs numpy and pandas only.
 """
 
 import json
@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 # Not named `scores`: a folder of that name would stand beside this module under the same import path.
 FOLDER = files("clustcal.datasets") / "score_files"
+MAKER = "clustcal.experiments.tabular.train_scores"
 REPRESENTATIONS = ("coverage", "shap", "data")
 PARTS = ("cal", "test")
 
@@ -94,6 +95,7 @@ def load_scores(name, seed=0):
     if seed not in available[name]:
         raise ValueError(f"seed is {seed!r}; expected one of {available[name]} for {name!r}.")
     arrays, metadata = read_scores(FOLDER / score_file(name, seed))
+    metadata["parameters"]["command"] = f"python -m {MAKER} {name}"
     clusters = metadata.pop("clusters", None)
     return Bunch(
         **{f"{kind}_{part}": arrays[f"{kind}_{part}"] for kind in "Py" for part in PARTS},

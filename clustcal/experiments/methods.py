@@ -69,6 +69,34 @@ class Method(NamedTuple):
         return calibrator.set_params(random_state=seed) if is_random else calibrator
 
 
+class Entry(NamedTuple):
+    """A method as it is run: ``settings`` are pairs of a name and a value, empty for the method as the paper has it."""
+
+    method: Method
+    settings: tuple[tuple[str, object], ...] = ()
+
+    @property
+    def key(self):
+        """The columns ``calibrator``, ``representation`` and ``settings`` of its rows."""
+        return self.method.name, self.method.clustered, format_settings(self.settings)
+
+
+def format_settings(settings):
+    """Return what the column ``settings`` of a row says: the only place where settings become text.
+
+    Parameters
+    ----------
+    settings : dict, or sequence of pairs
+
+    Examples
+    --------
+    >>> from clustcal.experiments.methods import format_settings
+    >>> format_settings({"n_clusters": 7, "shrinkage": 0.0})
+    'n_clusters=7 shrinkage=0.0'
+    """
+    return " ".join(f"{name}={value}" for name, value in dict(settings).items())
+
+
 def get_methods(n_classes=2):
     """Return the 21 methods of the paper: clustered ones first, then baselines.
 

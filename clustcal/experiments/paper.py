@@ -34,7 +34,7 @@ def load_claims():
             and for what is computed without data; ``"half digit or 2 SD"`` of ours over the seeds, whichever is
             more, for what is measured; ``"factor 2"`` for seconds on another machine.
         recompute
-            The function of `clustcal.experiments.ledger` that computes ours; empty where none does.
+            The function of `clustcal.experiments.tabular.recompute` that computes ours; empty where none does.
         needs
             The data: ``"all six"``, the paper's names of some, or nothing.
 
@@ -48,3 +48,25 @@ def load_claims():
     path = files(__package__).joinpath("paper.csv")
     with path.open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype=dict.fromkeys(TEXT, str), keep_default_na=False)
+
+
+def printed(claims, table):
+    """Return a table as the paper prints it.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        As `load_claims` returns them.
+    table : str
+        The first word of its ids, such as ``"performance"``; the rest of them must have the same number of parts.
+
+    Returns
+    -------
+    values : Series
+        Indexed by the other parts of the ids, which ``unstack`` can make columns of.
+    """
+    chosen = claims[claims["id"].str.startswith(f"{table}/")]
+    parts = chosen["id"].str.split("/", expand=True).drop(columns=0)
+    levels = [pd.to_numeric(part) if part.str.isdigit().all() else part for _, part in parts.items()]
+    index = pd.MultiIndex.from_arrays(levels, names=[None] * len(levels))
+    return pd.Series(chosen["value"].to_numpy(), index=index, name=table)

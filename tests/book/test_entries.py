@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from clustcal.experiments.ledger import read_ledger
-from clustcal.experiments.pages import read_entries
+from clustcal.experiments.entries import read_entries
 from clustcal.experiments.results import FOLDER
 
 

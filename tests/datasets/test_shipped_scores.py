@@ -71,7 +71,7 @@ class TestEveryFile:
         assert scores.parameters["name"] == name
         assert scores.parameters["seed"] == seed
         assert (scores.parameters["n_estimators"], scores.parameters["max_depth"]) == (300, 8)
-        assert scores.parameters["command"] == f"python -m clustcal.experiments.scores {name}"
+        assert scores.parameters["command"] == f"python -m clustcal.experiments.tabular.train_scores {name}"
         assert all([scores.description, scores.source.startswith("https://"), scores.licence, scores.citation])
 
 

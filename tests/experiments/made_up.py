@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from clustcal import cli
-from clustcal.experiments import runner
+from clustcal.experiments.tabular import units
 
 
 def make_data(name="stroke", n=200):
@@ -21,5 +21,5 @@ def make_data(name="stroke", n=200):
 
 
 if __name__ == "__main__":
-    runner.run = partial(runner.run, load=make_data)
+    units.run = partial(units.run, load=make_data)
     sys.exit(cli.main(sys.argv[1:]))

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from clustcal.experiments import ledger
-from clustcal.experiments.grid import PAPER_DATASETS, STAND_INS
-from clustcal.experiments.ledger import Computed, judge
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import Store
-from tests.experiments.rows import make_paper_rows, make_variants
+from clustcal.experiments.tabular.grid import PAPER_DATASETS, STAND_INS
+from clustcal.experiments.verdicts import Computed, find_tolerance, judge
+from tests.experiments.tabular.rows import make_paper_rows, make_variants
 
 EVERY = [*PAPER_DATASETS.values(), *STAND_INS.values()]
 OPEN = [name for name in EVERY if name not in ("mimic-los", "wids")]
@@ -61,25 +61,25 @@ class TestRules:
         assert judge(0.30, ours, tolerance=0.01, half_digit=0.005, better=better) == verdict
 
     def test_tolerance_is_the_larger_of_half_a_digit_and_two_sd(self):
-        assert ledger.find_tolerance(claim(), Computed(0.3, 0.01)) == 0.02
-        assert ledger.find_tolerance(claim(), Computed(0.3, 0.001)) == 0.005
-        assert ledger.find_tolerance(claim(), Computed(0.3)) == 0.005
+        assert find_tolerance(claim(), Computed(0.3, 0.01)) == 0.02
+        assert find_tolerance(claim(), Computed(0.3, 0.001)) == 0.005
+        assert find_tolerance(claim(), Computed(0.3)) == 0.005
 
     def test_counts_have_no_tolerance_beyond_their_digit(self):
-        assert ledger.find_tolerance(claim("half digit", 36.0, 0.5), Computed(30.0, 5.0)) == 0.5
+        assert find_tolerance(claim("half digit", 36.0, 0.5), Computed(30.0, 5.0)) == 0.5
 
     @pytest.mark.parametrize(("ours", "verdict"), [(0.19, "within tolerance"), (0.051, "within tolerance")])
     def test_seconds_may_be_off_by_a_factor_of_two(self, ours, verdict):
-        tolerance = ledger.find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
+        tolerance = find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
         assert judge(0.1, ours, tolerance, 0.0005, "lower") == verdict
 
     @pytest.mark.parametrize(("ours", "verdict"), [(0.21, "differs"), (0.049, "better")])
     def test_seconds_farther_off_differ_or_are_better(self, ours, verdict):
-        tolerance = ledger.find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
+        tolerance = find_tolerance(claim("factor 2", 0.1, 0.0005), Computed(ours))
         assert judge(0.1, ours, tolerance, 0.0005, "lower") == verdict
 
     def test_without_a_value_there_is_no_tolerance(self):
-        assert np.isnan(ledger.find_tolerance(claim(), None))
+        assert np.isnan(find_tolerance(claim(), None))
 
 
 class TestLedger:
@@ -190,6 +190,29 @@ class TestFile:
 
 def variant_settings():
     """The settings of all variants: a data set is complete only with every one of them."""
-    from clustcal.experiments.grid import get_entries
+    from clustcal.experiments.tabular.grid import get_entries
 
-    return sorted({entry.settings for entry in get_entries("variants")})
+    return sorted({entry.key[2] for entry in get_entries("variants")})
+
+
+def test_every_number_of_the_paper_is_in_a_group_with_a_name():
+    assert set(load_claims()["id"].str.split("/").str[0]) == set(ledger.GROUPS)
+
+
+class TestDigits:
+    @pytest.mark.parametrize(
+        ("value", "half_digit", "text"),
+        [
+            (0.298349, 5e-5, "0.29835"),
+            (0.62, 0.005, "0.620"),
+            (36.0, 0.5, "36"),
+            (57.4, 0.5, "57.4"),
+            (48842.0, 0.5, "48,842"),
+            (-4.5, 0.005, "\N{MINUS SIGN}4.500"),
+            (2.9e-11, 5e-13, "2.9e-11"),
+            (6e-4, 5e-5, "0.00060"),
+            (float("nan"), 0.5, ""),
+        ],
+    )
+    def test_one_digit_more_than_printed(self, value, half_digit, text):
+        assert ledger.as_printed(value, half_digit) == text

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from clustcal.experiments.grid import PAPER_DATASETS
 from clustcal.experiments.methods import get_methods
-from clustcal.experiments.paper import RULES, load_claims
+from clustcal.experiments.paper import RULES, load_claims, printed
+from clustcal.experiments.tabular.grid import PAPER_DATASETS
 
 PAIRED = ("NLL", "AUC", "Brier", "ECE")
 CLAIMS = load_claims()
@@ -199,3 +199,15 @@ def test_reductions_on_imdb_in_the_text_follow_from_the_table():
 def test_reader_gives_text_for_empty_cells():
     assert not CLAIMS.isna().any(axis=None)
     assert isinstance(CLAIMS, pd.DataFrame)
+
+
+def test_printed_tables_are_those_of_the_paper():
+    performance = printed(load_claims(), "performance").unstack()
+    assert performance.shape == (21, 5)
+    assert performance.loc[("Platt", "SHAP")].to_dict() == {
+        **{"NLL": 0.2983, "AUC": 0.8244, "Brier": 0.0897, "ECE": 0.0266, "LCE": 0.6620},
+    }
+    capacity = printed(load_claims(), "capacity")
+    assert capacity[300, 8, "AUC_cl"] == 0.8225
+    improvement = printed(load_claims(), "improvement").unstack([1, 2])
+    assert improvement.loc["Stroke", ("AUC", "ci")] == 1.21

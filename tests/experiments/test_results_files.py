@@ -8,8 +8,8 @@ import yaml
 
 from clustcal.experiments import ledger
 from clustcal.experiments.paper import load_claims
-from clustcal.experiments.results import read_rows
 from clustcal.experiments.store import COLUMNS
+from clustcal.experiments.tabular.runs import read_rows
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 ERRATA = yaml.safe_load((RESULTS / "errata.yml").read_text(encoding="utf-8"))

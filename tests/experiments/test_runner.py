@@ -7,37 +7,18 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
-from clustcal import metrics
-from clustcal.experiments import protocol, runner
-from clustcal.experiments.grid import select_entries
-from clustcal.experiments.store import COLUMNS, KEY, METRICS, Store
+from clustcal.experiments.store import KEY, Store
+from clustcal.experiments.tabular import units
+from clustcal.experiments.tabular.grid import select_entries
 from tests.experiments.made_up import make_data
 
 xgboost = pytest.importorskip("xgboost")
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("made_up.py")), "reproduce", "tabular"]
-UNIT = runner.Unit("stroke", 3, 0)
-CAPACITIES = (4, 7, 12)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
-@pytest.fixture(scope="module")
-def entries():
-    return select_entries(["paper"])
-
-
-@pytest.fixture(scope="module")
-def rows(data, entries):
-    return pd.DataFrame(runner.run_unit(data, UNIT, dict.fromkeys(CAPACITIES, entries)))
 
 
 def numbers(rows):
@@ -48,7 +29,7 @@ def numbers(rows):
 
 def run(store, entries, **options):
     options = {"n_estimators": (3, 5), "max_depths": (2, 3), "seeds": (0, 1), "progress": False} | options
-    return runner.run(["stroke"], entries, store, load=make_data, **options)
+    return units.run(["stroke"], entries, store, load=make_data, **options)
 
 
 @pytest.fixture(scope="module")
@@ -62,87 +43,6 @@ def expected(few, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("expected"))
     assert run(store, few) == (4, 0, 0)
     return numbers(store.read())
-
-
-class TestUnit:
-    def test_one_row_for_every_capacity_and_method(self, rows, entries):
-        assert len(rows) == 3 * 21
-        assert set(rows["n_estimators"]) == set(CAPACITIES)
-        assert not rows.duplicated(list(KEY)).any()
-        assert set(rows.columns) <= set(COLUMNS)
-
-    @pytest.mark.parametrize("n", CAPACITIES)
-    def test_first_trees_are_a_classifier_trained_on_its_own(self, data, entries, rows, n):
-        """The shared training changes nothing, for any method: probabilities, leaves and SHAP values are the same."""
-        alone = pd.DataFrame(runner.run_unit(data, UNIT, {n: entries}))
-        shared = rows[rows["n_estimators"] == n]
-        # SHAP values are summed in single precision in another order; K-means may pass that on.
-        tolerance = np.where(shared["representation"] == "SHAP", 1e-5, 1e-12)[:, None]
-        distance = np.abs(shared[list(METRICS)].to_numpy() - alone[list(METRICS)].to_numpy())
-        assert (distance <= tolerance).all()
-
-    def test_base_is_the_classifier_of_the_protocol(self, data, rows):
-        parts = protocol.split(data.y, 0)
-        model = protocol.train_model(data, parts.train, n_estimators=7, max_depth=3, seed=0)
-        P, y = model.predict_proba(data.X.iloc[parts.test])[:, 1], data.y[parts.test]
-        base = rows[(rows["calibrator"] == "base") & (rows["n_estimators"] == 7)].iloc[0]
-        assert base["nll"] == pytest.approx(metrics.log_loss(y, P), abs=1e-12)
-        assert base["auc"] == metrics.roc_auc(y, P)
-        assert base["ada_ece"] == pytest.approx(metrics.ada_ece(y, P), abs=1e-12)
-        assert base["mlce"] == pytest.approx(
-            metrics.mlce(y, P, model[:-1].transform(data.X.iloc[parts.test])), abs=1e-12
-        )
-
-    def test_clustered_method_is_the_one_of_the_registry(self, data, rows, entries):
-        parts = protocol.split(data.y, 0)
-        X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
-        model = protocol.train_model(data, parts.train, n_estimators=4, max_depth=3, seed=0)
-        coverage = protocol.make_representation("coverage", model, seed=0)
-        Z_cal, Z_test = coverage.fit_transform(X_cal), coverage.transform(X_test)
-        method = next(entry.method for entry in entries if entry.key == ("Beta", "Coverage", ""))
-        calibrator = method.make(0).fit(model.predict_proba(X_cal)[:, 1], data.y[parts.calibration], Z_cal)
-        Q = calibrator.predict_proba(model.predict_proba(X_test)[:, 1], Z_test)
-        found = rows[(rows[["calibrator", "representation"]] == ["Beta", "Coverage"]).all(axis=1)]
-        nll = found[found["n_estimators"] == 4]["nll"].item()
-        assert nll == pytest.approx(metrics.log_loss(data.y[parts.test], Q), abs=1e-12)
-
-    def test_shap_values_of_a_capacity_are_sums_over_ranges_of_trees(self, data, entries):
-        parts = protocol.split(data.y, 0)
-        X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
-        model = protocol.train_model(data, parts.train, n_estimators=12, max_depth=3, seed=0)
-        Z, seconds = runner.represent(model, X_cal, X_test, 0, dict.fromkeys(CAPACITIES, entries))
-        for n in CAPACITIES:
-            direct = protocol.make_representation("shap", model, iteration_range=(0, n)).fit(X_cal)
-            assert_allclose(Z[n, "shap"][1], direct.transform(X_test), atol=1e-6)
-        assert seconds[4, "shap"] < seconds[7, "shap"] < seconds[12, "shap"]
-
-    def test_only_the_representations_that_are_needed_are_made(self, data):
-        parts = protocol.split(data.y, 0)
-        model = protocol.train_model(data, parts.train, n_estimators=4, max_depth=2, seed=0)
-        wanted = {4: select_entries(["Platt/Data", "Isotonic"])}
-        Z, _ = runner.represent(model, data.X[:50], data.X[50:], 0, wanted)
-        assert list(Z) == [(4, "data")]
-
-    def test_sizes_are_those_of_the_split(self, rows):
-        assert rows[["n_train", "n_calibration", "n_test"]].drop_duplicates().to_numpy().tolist() == [[120, 40, 40]]
-
-    def test_seconds_are_there_for_what_took_time(self, rows):
-        clustered = rows["representation"] != "Baseline"
-        assert (rows["fit_seconds"] > 0).all()
-        assert (rows["clustering_seconds"].notna() == clustered).all()
-        assert (rows["extraction_seconds"].notna() == (clustered | (rows["calibrator"] == "LoRe"))).all()
-
-    def test_log_loss_on_the_calibration_part_is_there_for_the_methods_that_are_compared(self, rows):
-        compared = rows["calibrator"].isin(["Platt", "Beta", "TS"])
-        assert (rows["nll_calibration"].notna() == compared).all()
-
-    def test_same_seed_gives_the_same_numbers(self, data, entries, rows):
-        again = pd.DataFrame(runner.run_unit(data, UNIT, dict.fromkeys(CAPACITIES, entries)))
-        assert_allclose(again[list(METRICS)], rows[list(METRICS)], atol=1e-9)
-
-    def test_other_seed_gives_other_numbers(self, data, entries, rows):
-        other = pd.DataFrame(runner.run_unit(data, UNIT._replace(seed=1), {4: entries}))
-        assert not np.isclose(other["nll"], rows[rows["n_estimators"] == 4]["nll"]).any()
 
 
 class TestRun:
@@ -195,7 +95,7 @@ class TestRun:
 
         options = {"n_estimators": (3,), "max_depths": (2,), "seeds": (0, 1, 2), "progress": False}
         with pytest.raises(FileNotFoundError, match="no such data"):
-            runner.run(["stroke", "adult"], few, store, load=load, jobs=jobs, **options)
+            units.run(["stroke", "adult"], few, store, load=load, jobs=jobs, **options)
         assert len(store.read("stroke")) == 3 * len(few)
         assert store.claim("adult-2-0") is not None
 
@@ -217,7 +117,7 @@ def test_ctrl_c_that_a_library_swallows_ends_the_run_after_the_unit(few, tmp_pat
 
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        runner.run(["stroke"], few, store, load=load, n_estimators=(3,), max_depths=(2,), progress=False)
+        units.run(["stroke"], few, store, load=load, n_estimators=(3,), max_depths=(2,), progress=False)
     assert store.read()["seed"].unique().tolist() == [0]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -12,8 +12,9 @@ from sklearn.utils import Bunch
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import load
 from clustcal.datasets.shipped_scores import FOLDER, read_scores, score_file, write_scores
-from clustcal.experiments import protocol, scores
-from clustcal.experiments.scores import Recipe
+from clustcal.experiments import protocol
+from clustcal.experiments.tabular import train_scores
+from clustcal.experiments.tabular.train_scores import Recipe
 
 xgboost = pytest.importorskip("xgboost")
 
@@ -33,12 +34,12 @@ def data():
 
 @pytest.fixture(scope="module")
 def open_scores(data):
-    return scores.make_scores(data, 0, OPEN)
+    return train_scores.make_scores(data, 0, OPEN)
 
 
 @pytest.fixture(scope="module")
 def closed_scores(data):
-    return scores.make_scores(data, 0, CLOSED)
+    return train_scores.make_scores(data, 0, CLOSED)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ class TestDescribeClusters:
         ages = np.repeat([10.0, 20.0, 30.0, 40.0], 40) + np.tile(np.arange(40), 4) / 40
         y = (np.tile(np.arange(40), 4) < np.repeat([0, 30, 10, 20], 40)).astype(int)
         halves = {"cal": np.arange(160) % 2 == 0, "test": np.arange(160) % 2 == 1}
-        table = scores.describe_clusters(
+        table = train_scores.describe_clusters(
             {"data": tuple(directions[half] for half in halves.values())},
             {part: pd.DataFrame({"age": ages[half]}) for part, half in halves.items()},
             {part: y[half] for part, half in halves.items()},
@@ -106,14 +107,14 @@ class TestDescribeClusters:
 
     def test_small_clusters_give_their_size_only(self):
         directions = np.repeat(np.eye(4), [30, 30, 30, 5], axis=0)
-        table = scores.describe_clusters(
+        table = train_scores.describe_clusters(
             {"data": (directions, directions[:1])},
             {"cal": pd.DataFrame({"age": np.arange(95.0)}), "test": pd.DataFrame({"age": [0.0]})},
             {"cal": np.arange(95) % 2, "test": np.array([0])},
             seed=0,
             features=["age"],
         )
-        small = table[table["size"] < scores.MIN_CLUSTER]
+        small = table[table["size"] < train_scores.MIN_CLUSTER]
         assert small["size"].tolist() == [5]
         assert small[["rate", "age_q25", "age_q75"]].isna().all(axis=None)
         assert table.drop(small.index).notna().all(axis=None)
@@ -128,24 +129,24 @@ class TestDisguise:
         return parts[0], parts[1]
 
     def test_principal_axes_keep_angles_and_lengths(self, Z):
-        turned = scores.turn_to_principal_axes(*Z)
+        turned = train_scores.turn_to_principal_axes(*Z)
         for before, after in zip(Z, turned, strict=True):
             assert_allclose(after @ after.T, before @ before.T, atol=1e-10)
 
     def test_principal_axes_are_uncorrelated(self, Z):
-        turned, _ = scores.turn_to_principal_axes(*Z)
+        turned, _ = train_scores.turn_to_principal_axes(*Z)
         moments = turned.T @ turned
         assert_allclose(moments, np.diag(np.diag(moments)), atol=1e-9)
 
     def test_memberships_are_kept(self, Z):
-        kept = scores.keep_cluster_geometry(*Z, seed=0)
+        kept = train_scores.keep_cluster_geometry(*Z, seed=0)
         before = SoftKMeans(random_state=0).fit(Z[0])
         after = SoftKMeans(random_state=0).fit(kept[0])
         for original, disguised in zip(Z, kept, strict=True):
             assert_allclose(np.sort(after.transform(disguised)), np.sort(before.transform(original)), atol=0.03)
 
     def test_cosines_with_the_centroids_are_kept_exactly(self, Z):
-        kept, _ = scores.keep_cluster_geometry(*Z, seed=0)
+        kept, _ = train_scores.keep_cluster_geometry(*Z, seed=0)
         centroids = SoftKMeans(random_state=0).fit(Z[0]).centroids_
         span, _ = np.linalg.qr(centroids.T)
         assert_allclose(kept[:, :4] @ (centroids @ span).T, normalize(Z[0]) @ centroids.T, atol=1e-10)
@@ -158,7 +159,7 @@ class TestDisguise:
         within = rows - rows @ outside @ outside.T
         length = np.sqrt(1 - (within**2).sum())
         twins = within + length * outside.T
-        _, kept = scores.keep_cluster_geometry(Z[0], twins, seed=0)
+        _, kept = train_scores.keep_cluster_geometry(Z[0], twins, seed=0)
         assert_allclose(kept[:, :4], np.tile(kept[:1, :4], (6, 1)), atol=1e-12)
         assert_allclose(np.linalg.norm(kept, axis=1), 1, atol=1e-12)
 
@@ -166,30 +167,30 @@ class TestDisguise:
 class TestCommand:
     @pytest.fixture
     def with_made_up_data(self, data, monkeypatch):
-        monkeypatch.setattr(scores, "load", lambda name: data)
-        monkeypatch.setitem(scores.RECIPES, "made_up", CLOSED)
+        monkeypatch.setattr(train_scores, "load", lambda name: data)
+        monkeypatch.setitem(train_scores.RECIPES, "made_up", CLOSED)
 
     def test_one_file_per_seed_is_written(self, with_made_up_data, tmp_path, capsys):
-        scores.main(["made_up", "--output", str(tmp_path / "new")])
+        train_scores.main(["made_up", "--output", str(tmp_path / "new")])
         written = sorted(path.name for path in (tmp_path / "new").iterdir())
         assert written == ["made_up-seed0.npz", "made_up-seed1.npz"]
         assert capsys.readouterr().out.count("made_up-seed") == 2
 
     def test_without_a_name_all_are_made(self, with_made_up_data, tmp_path, monkeypatch):
-        monkeypatch.setattr(scores, "RECIPES", {"made_up": CLOSED})
-        scores.main(["--output", str(tmp_path)])
+        monkeypatch.setattr(train_scores, "RECIPES", {"made_up": CLOSED})
+        train_scores.main(["--output", str(tmp_path)])
         assert len(list(tmp_path.iterdir())) == len(CLOSED.seeds)
 
     def test_unknown_names_are_refused(self, capsys):
         with pytest.raises(SystemExit):
-            scores.main(["titanic"])
+            train_scores.main(["titanic"])
         assert "titanic" in capsys.readouterr().err
 
 
 @pytest.mark.data
 def test_shipped_scores_are_what_the_command_makes(stroke):
-    recipe = scores.RECIPES["stroke"]
-    arrays, metadata = scores.make_scores(stroke, 0, recipe)
+    recipe = train_scores.RECIPES["stroke"]
+    arrays, metadata = train_scores.make_scores(stroke, 0, recipe)
     shipped, stated = read_scores(FOLDER / score_file("stroke", 0))
     assert_array_equal(shipped["y_test"], arrays["y_test"])
     assert_allclose(shipped["P_test"], arrays["P_test"], atol=1e-6)

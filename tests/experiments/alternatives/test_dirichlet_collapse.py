@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 from clustcal.calibrators.parametric import TemperatureScaling
-from clustcal.experiments import dirichlet_collapse
-from clustcal.experiments.dirichlet_collapse import DirichletNearTemperature, learning_curves
+from clustcal.experiments.alternatives import dirichlet_collapse
+from clustcal.experiments.alternatives.dirichlet_collapse import DirichletNearTemperature, learning_curves
 
 CLASSES = 3
 

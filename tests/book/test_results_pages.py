@@ -5,10 +5,11 @@ import sys
 
 import pandas as pd
 import pytest
+import results_pages as pages
+from book_sources import chapters, source
 from bs4 import BeautifulSoup
 
-from clustcal.experiments import ledger, pages
-from clustcal.experiments.paper import load_claims
+from clustcal.experiments import entries, ledger
 from clustcal.experiments.results import FOLDER
 
 ERRATUM = {
@@ -41,8 +42,8 @@ class TestEntries:
     @pytest.mark.parametrize("file", ["deviations.yml", "errata.yml"])
     def test_anchor_of_every_title_is_the_id(self, file):
         """As GitHub and MyST make anchors: lower case, hyphens for spaces, no other signs."""
-        for entry in pages.read_entries(FOLDER / file):
-            title = pages.make_title(entry["id"])
+        for entry in entries.read_entries(FOLDER / file):
+            title = entries.make_title(entry["id"])
             assert re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") == entry["id"]
 
     def test_title_of_every_entry_links_to_its_heading(self):
@@ -88,16 +89,8 @@ class TestEntries:
         ):
             assert part in text
 
-    def test_without_yaml_the_message_says_what_to_install(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "yaml", None)
-        with pytest.raises(ImportError, match="pip install pyyaml"):
-            pages.read_entries(FOLDER / "errata.yml")
-
 
 class TestLedger:
-    def test_every_number_of_the_paper_is_in_a_group_with_a_name(self):
-        assert set(load_claims()["id"].str.split("/").str[0]) == set(pages.GROUPS)
-
     def test_groups_open_on_demand_and_say_their_score(self, claims):
         groups = BeautifulSoup(pages.write_ledger(claims), "html.parser").find_all("details")
         assert [group.summary.get_text() for group in groups] == [
@@ -136,20 +129,13 @@ class TestLedger:
         ]
 
 
-class TestDigits:
-    @pytest.mark.parametrize(
-        ("value", "half_digit", "text"),
-        [
-            (0.298349, 5e-5, "0.29835"),
-            (0.62, 0.005, "0.620"),
-            (36.0, 0.5, "36"),
-            (57.4, 0.5, "57.4"),
-            (48842.0, 0.5, "48,842"),
-            (-4.5, 0.005, "\N{MINUS SIGN}4.500"),
-            (2.9e-11, 5e-13, "2.9e-11"),
-            (6e-4, 5e-5, "0.00060"),
-            (float("nan"), 0.5, ""),
-        ],
-    )
-    def test_one_digit_more_than_printed(self, value, half_digit, text):
-        assert pages.as_printed(value, half_digit) == text
+class TestPlaces:
+    def test_a_place_becomes_its_text_and_the_rest_of_the_page_stays(self):
+        page = ["# Title\n\n```{from-results} contents of errata\n```\n\nEnd.\n"]
+        pages.insert(None, "a/page", page)
+        contents = pages.list_entries(entries.read_entries(FOLDER / "errata.yml"), "place")
+        assert page == [f"# Title\n\n{contents}\n\nEnd.\n"]
+
+    def test_every_block_stands_on_a_page_and_every_place_names_a_block(self):
+        asked = [name for page in chapters() for name in pages.PLACE.findall(source(page).read_text(encoding="utf-8"))]
+        assert sorted(asked) == sorted(pages.BLOCKS)

@@ -1,37 +1,23 @@
 """The ledger, the deviations and the errata as text of the book, for the pages that consist of them.
 
-Builds on `ledger` for the numbers; the entries are read from the two files of `results` that are kept by hand.
+A page has the place for it:
+
+    ```{from-results} deviations
+    ```
+
+`insert` puts the text there before a page is read, so that headings and links are those of the page itself, in the book
+as in its notebooks. `BLOCKS` lists what can be asked for.
 """
 
-import math
 import re
 from html import escape
-from pathlib import Path
 
 import pandas as pd
 
-from clustcal.experiments.ledger import VERDICTS
+from clustcal.experiments.entries import make_title, read_entries
+from clustcal.experiments.ledger import GROUPS, VERDICTS, as_printed, read_ledger
+from clustcal.experiments.results import FOLDER
 
-# The numbers of the ledger by the first word of their ids, in words.
-GROUPS = {
-    "toy": "Toy example: table",
-    "toy-text": "Toy example: text",
-    "datasets": "Data sets",
-    "performance": "Tabular: all methods",
-    "capacity": "Tabular: by capacity",
-    "improvement": "Tabular: gain by data set",
-    "stroke-clusters": "Stroke: clusters",
-    "rejection": "Stroke: rejection",
-    "images": "Images",
-    "text": "Text",
-    "correlations": "Correlations: table",
-    "protocol": "Size of the study",
-    "figures": "Tabular: text",
-    "stroke-text": "Stroke: text",
-    "deep-text": "Images and text: text",
-    "correlations-text": "Correlations: text",
-    "overhead": "Overhead",
-}
 # Words of ids that do not explain themselves.
 WORDS = {
     "ci": "half width of interval",
@@ -41,48 +27,14 @@ WORDS = {
     "non": "not clustered",
     "cl": "clustered",
 }
-# Words of titles that are not written in lower case.
-SPELLINGS = {"auc": "AUC", "ece": "ECE", "imdb": "IMDB", "lce": "LCE", "lore": "LoRe", "los": "LOS", "mlce": "MLCE"}
-FEWEST_DECIMALS = 4  # of a number so small that it is better written with an exponent
-MINUS = "\N{MINUS SIGN}"
 
 
-def read_entries(path):
-    """Read the deviations or the errata.
-
-    Parameters
-    ----------
-    path : path
-        ``deviations.yml`` or ``errata.yml`` of the folder of results.
-
-    Returns
-    -------
-    entries : list of dict
-        The fields of each entry as the head of the file explains them.
-
-    Raises
-    ------
-    ImportError
-        If PyYAML is not installed; the extra ``book`` has it.
-    """
-    try:
-        import yaml
-    except ImportError as error:
-        raise ImportError("Reading this file needs PyYAML: pip install pyyaml.") from error
-    return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+PLACE = re.compile(r"^```\{from-results\} *(.+)\n```$", re.MULTILINE)
 
 
-def make_title(name):
-    """Return the heading of the entry with this id, from which a page makes the id again as the anchor of its link.
-
-    Examples
-    --------
-    >>> from clustcal.experiments.pages import make_title
-    >>> make_title("lce-is-mlce")
-    'LCE is MLCE'
-    """
-    words = [SPELLINGS.get(word, word) for word in name.split("-")]
-    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+def insert(app, page, source):
+    """Put text from the results where a page asks for it (event ``source-read`` of Sphinx)."""
+    source[0] = PLACE.sub(lambda found: BLOCKS[found[1]](), source[0])
 
 
 def list_entries(entries, field):
@@ -150,24 +102,6 @@ def write_ledger(ledger):
     return "\n".join(_write_group(name, lines) for name, lines in ledger.groupby(group, sort=False))
 
 
-def as_printed(value, half_digit):
-    """Return a number with one digit more than the paper prints; nothing where there is none.
-
-    Examples
-    --------
-    >>> from clustcal.experiments.pages import as_printed
-    >>> as_printed(0.298349, half_digit=0.00005), as_printed(2.91e-11, half_digit=5e-13)
-    ('0.29835', '2.9e-11')
-    """
-    if pd.isna(value):
-        return ""
-    decimals = max(0, round(-math.log10(2 * half_digit)))
-    small = 0 < abs(value) < 10.0**-FEWEST_DECIMALS and decimals > FEWEST_DECIMALS
-    # A count has no more digits than it is printed with, unless ours is a mean of counts.
-    text = f"{value:.1e}" if small else f"{value:,.{decimals + (decimals > 0 or value != round(value))}f}"
-    return text.replace("-", MINUS) if text.startswith("-") else text
-
-
 def _write_entry(entry, fields):
     lines = [f"**{words}.** {_as_text(entry[field])}" for field, words in fields.items()]
     return "\n\n".join([f"### {make_title(entry['id'])}", *lines])
@@ -227,3 +161,21 @@ def _write_line(line, has_open):
         cells.append(as_printed(line.open, line.half_digit))
     what = f'<th scope="row" title="{escape(line.metric)}">{escape(name)}</th>'
     return f"<tr>{what}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _entries(name):
+    return read_entries(FOLDER / f"{name}.yml")
+
+
+def _ledger():
+    return read_ledger(FOLDER / "claims.csv")
+
+
+BLOCKS = {
+    "contents of deviations": lambda: list_entries(_entries("deviations"), "subject"),
+    "contents of errata": lambda: list_entries(_entries("errata"), "place"),
+    "deviations": lambda: write_deviations(_entries("deviations")),
+    "errata": lambda: write_errata(_entries("errata"), _ledger()),
+    "ledger": lambda: write_ledger(_ledger()),
+    "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'")),
+}

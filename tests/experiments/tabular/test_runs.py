@@ -4,16 +4,17 @@ from itertools import product
 
 import pytest
 
-from clustcal.experiments import dirichlet_collapse
-from clustcal.experiments.grid import get_entries
-from clustcal.experiments.results import FOLDER, RUN, complete_datasets, read_runs
-from clustcal.experiments.store import KEY, Store
+from clustcal.experiments.alternatives import dirichlet_collapse
+from clustcal.experiments.results import FOLDER
+from clustcal.experiments.store import Store
+from clustcal.experiments.tabular.grid import get_entries
+from clustcal.experiments.tabular.runs import METHOD_KEY, RUN, complete_datasets, read_rows, read_runs
 
 
 def make_rows(dataset, group):
     """Every run of a group, each with a log-loss of 0.2 and an ada_ece of 0.01."""
     return [
-        {**dict(zip(RUN, run, strict=True)), **dict(zip(KEY[-3:], entry.key, strict=True))}
+        {**dict(zip(RUN, run, strict=True)), **dict(zip(METHOD_KEY, entry.key, strict=True))}
         | {"dataset": dataset, "nll": 0.2, "ada_ece": 0.01}
         for run in product(*RUN.values())
         for entry in get_entries(group)
@@ -57,6 +58,13 @@ def test_runs_beside_the_grid_are_left_out(folder):
     extra = [row | {"seed": 99} for row in make_rows("support2", "paper")[:21]]
     Store(folder / "tabular").append("support2", extra)
     assert 99 not in set(read_runs(["support2"], folder=folder)["seed"])
+
+
+def test_arms_are_kept_apart(folder):
+    printed = read_rows(folder)
+    Store(folder / "tabular").append("adult", [{**row, "arm": "weighted"} for row in make_rows("adult", "cv")])
+    assert len(read_rows(folder)) == len(printed)
+    assert len(read_rows(folder, "weighted")) == 3 * 30
 
 
 def test_the_folder_is_that_of_the_checkout():

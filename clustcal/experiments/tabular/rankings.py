@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from clustcal.experiments.methods import BASELINE, GLOBAL
-from clustcal.experiments.tables import CASE, HIGHER_IS_BETTER, METHOD
+from clustcal.experiments.tabular.tables import CASE, HIGHER_IS_BETTER, METHOD
 
 # What the columns of `tables.as_paper_rows` are called outside of the paper, whose "ECE" is AdaECE and "LCE" is MLCE.
 PLAIN_NAMES = {"ECE": "AdaECE", "fixed-bin ECE": "ECE", "mce": "MCE", "mean LCE": "LCE", "LCE": "MLCE"}

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from clustcal.experiments.grid import get_entries
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.protocol import MAX_DEPTHS, N_ESTIMATORS, SEEDS
 from clustcal.experiments.store import COLUMNS
+from clustcal.experiments.tabular.grid import get_entries
 
 # Log-loss by method: on Adult and on Stroke, each with 100 trees of depth 6 and with 300 of depth 8.
 NLL = {

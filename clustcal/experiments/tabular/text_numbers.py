@@ -1,4 +1,4 @@
-"""The figures of the running text on tabular data, each under the name that ``paper.csv`` gives it.
+"""The numbers of the running text on tabular data, each under the name that ``paper.csv`` gives it.
 
 Builds on `tables`: a figure is read off the table that the sentence around it speaks of.
 """
@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from clustcal.experiments import tables
-from clustcal.experiments.methods import BASELINE
-from clustcal.experiments.tables import CAPACITY, METHOD, PAIRED_METRICS
+from clustcal.experiments.methods import BASELINE, format_settings
+from clustcal.experiments.tabular import tables
+from clustcal.experiments.tabular.tables import CAPACITY, METHOD, PAIRED_METRICS
 
 # Of so many best methods, the number of clustered ones is counted, by metric.
 TOP = {"NLL": 8, "Brier": 8, "ECE": 10}
@@ -23,11 +23,11 @@ def text_figures(rows, variants=None, selection="test"):
     Parameters
     ----------
     rows : DataFrame
-        Rows of the paper's methods; see :func:`clustcal.experiments.tables.as_paper_rows`.
+        Rows of the paper's methods; see :func:`clustcal.experiments.tabular.tables.as_paper_rows`.
     variants : DataFrame, optional
         Rows of the variants, for sensitivity and ablation. Without them these are left out.
     selection : {"test", "calibration"}, default="test"
-        See :func:`clustcal.experiments.tables.pairs`.
+        See :func:`clustcal.experiments.tabular.tables.pairs`.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def variation_figures(rows, variants):
     """What K = 7 does to all clustered methods, and no shrinkage to those with SHAP and coverage, on two data sets."""
     variants = variants[variants["dataset"].isin(VARIED)]
     changes = {
-        "K7": tables.variation(rows, variants, "n_clusters=7"),
-        "no-shrinkage": tables.variation(rows, variants, "shrinkage=0.0", LEARNED),
+        "K7": tables.variation(rows, variants, format_settings({"n_clusters": 7})),
+        "no-shrinkage": tables.variation(rows, variants, format_settings({"shrinkage": 0.0}), LEARNED),
     }
     figures = {}
     for name, change in changes.items():

@@ -1,7 +1,8 @@
 """How global calibrators with few and with many parameters fare on 100 classes, as the calibration set grows.
 
-``python -m clustcal.experiments.dirichlet_collapse OUTPUTS.npz ...`` writes ``results/dirichlet_collapse.csv``, which a
-chapter of the book shows. Each file holds what a classifier said about a test set: ``predictions`` (n, L) and
+``python -m clustcal.experiments.alternatives.dirichlet_collapse OUTPUTS.npz ...`` writes
+``results/dirichlet_collapse.csv``, which a chapter of the book shows. Each file holds what a classifier said about a
+test set: ``predictions`` (n, L) and
 ``ground_truth`` (n,). Ours are the CIFAR-100 outputs of DenseNet-BC-100 and WideResNet-16-4 that the netcal project
 publishes (github.com/EFS-OpenSource/calibration-framework, examples/classification/records/cifar100, Apache-2.0).
 """

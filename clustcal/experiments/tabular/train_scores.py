@@ -1,4 +1,4 @@
-"""Make the scores that the package ships, from raw data: ``python -m clustcal.experiments.scores stroke adult``.
+"""Make the shipped scores from raw data: ``python -m clustcal.experiments.tabular.train_scores stroke adult``.
 
 `clustcal.datasets.load_scores` reads what this command writes. The same versions on the same machine give the same
 bytes.
@@ -139,7 +139,7 @@ def keep_cluster_geometry(Z_cal, Z_test, seed):
 
 def main(arguments=None):
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m clustcal.experiments.scores", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m clustcal.experiments.tabular.train_scores", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(RECIPES)}")
     parser.add_argument("--output", type=Path, default=Path(str(FOLDER)), help="folder for the files")
     options = parser.parse_args(arguments)
@@ -201,7 +201,6 @@ def _metadata(data, seed, recipe, names, clusters):
             "n_clusters": protocol.N_CLUSTERS,
             "steps": {"coverage": recipe.coverage_step, "shap": STEP, "data": STEP},
             "versions": {"clustcal": clustcal.__version__} | library_versions(),
-            "command": f"python -m clustcal.experiments.scores {data.name}",
         },
     }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clustcal.datasets import list_datasets
-from clustcal.experiments.grid import (
+from clustcal.experiments.tabular.grid import (
     GATED,
     OPEN_DATASETS,
     PAPER_DATASETS,

@@ -7,11 +7,10 @@ seeds first, then over data sets and capacities, so that every data set counts t
 import numpy as np
 import pandas as pd
 
-from clustcal import BetaCalibration, ClusteredCalibration, metrics
+from clustcal import metrics
 from clustcal.datasets import list_datasets
-from clustcal.experiments import protocol
-from clustcal.experiments.grid import PAPER_DATASETS, get_entries
 from clustcal.experiments.methods import BASELINE, GLOBAL
+from clustcal.experiments.tabular.grid import PAPER_DATASETS, get_entries
 
 CAPACITY = ["n_estimators", "max_depth"]
 METHOD = ["calibrator", "representation"]
@@ -21,8 +20,6 @@ MAIN_METRICS = {"NLL": "nll", "AUC": "auc", "Brier": "brier", "ECE": "ada_ece", 
 HIGHER_IS_BETTER = ("AUC", "Accuracy")
 PAIRED_METRICS = ("NLL", "AUC", "Brier", "ECE")
 SELECTIONS = {"test": "NLL", "calibration": "NLL on calibration"}
-CLUSTERS = "coverage"
-REJECTION_QUANTILES = tuple(j / 10 for j in range(10))
 
 
 def as_paper_rows(rows, names=PAPER_DATASETS, group="paper"):
@@ -93,28 +90,6 @@ def datasets(claims):
         for paper, name in PAPER_DATASETS.items()
     }
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset")
-
-
-def printed(claims, table):
-    """Return a table as the paper prints it.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        As `paper.load_claims` returns them.
-    table : str
-        The first word of its ids, such as ``"performance"``; the rest of them must have the same number of parts.
-
-    Returns
-    -------
-    values : Series
-        Indexed by the other parts of the ids, which ``unstack`` can make columns of.
-    """
-    chosen = claims[claims["id"].str.startswith(f"{table}/")]
-    parts = chosen["id"].str.split("/", expand=True).drop(columns=0)
-    levels = [pd.to_numeric(part) if part.str.isdigit().all() else part for _, part in parts.items()]
-    index = pd.MultiIndex.from_arrays(levels, names=[None] * len(levels))
-    return pd.Series(chosen["value"].to_numpy(), index=index, name=table)
 
 
 def performance(rows):
@@ -330,56 +305,6 @@ def spread(table, rows):
     each = {seed: table(of_seed) for seed, of_seed in rows.groupby("seed")}
     lines = list(range(1, 1 + next(iter(each.values())).index.nlevels))
     return pd.concat(each).groupby(level=lines).std(ddof=1)
-
-
-def stroke_clusters(clusters, representation=CLUSTERS):
-    """Return the table of stroke clusters, numbered as the paper's by age: 0 oldest, then 2, 3, and 1 youngest.
-
-    Parameters
-    ----------
-    clusters : DataFrame
-        The attribute ``clusters`` of :func:`clustcal.datasets.load_scores`.
-    representation : str, default="coverage"
-
-    Returns
-    -------
-    table : DataFrame
-        Quartiles of age, BMI and glucose, and the rate of strokes in percent.
-    """
-    chosen = clusters[clusters["representation"] == representation]
-    age = (chosen["age_q25"] + chosen["age_q75"]).to_numpy()
-    oldest_first = np.argsort(-age, kind="stable")
-    table = chosen.iloc[oldest_first].set_axis([0, 2, 3, 1][: len(chosen)], axis=0).sort_index()
-    quartiles = [f"{feature}_{q}" for feature in ("age", "bmi", "avg_glucose_level") for q in ("q25", "q75")]
-    return table[quartiles].assign(rate=100 * table["rate"]).rename_axis("cluster")
-
-
-def rejection(scores, representation=CLUSTERS):
-    """Return the error rate after rejecting the least certain rows: uncalibrated, global and clustered Beta.
-
-    Parameters
-    ----------
-    scores : Bunch
-        As :func:`clustcal.datasets.load_scores` returns them.
-    representation : str, default="coverage"
-        The paper does not say on which representation its clusters are.
-    """
-    clustered = ClusteredCalibration(
-        BetaCalibration(),
-        n_clusters=protocol.N_CLUSTERS,
-        shrinkage=protocol.SHRINKAGE,
-        random_state=scores.parameters["seed"],
-    )
-    methods = {"Beta": BetaCalibration(), "clustered Beta": clustered}
-    P = {"base": scores.P_test}
-    for name, calibrator in methods.items():
-        calibrator.fit(scores.P_cal, scores.y_cal, scores.Z_cal[representation])
-        P[name] = calibrator.predict_proba(scores.P_test, scores.Z_test[representation])
-    errors = {
-        name: metrics.rejection_curve(scores.y_test, probabilities, quantiles=REJECTION_QUANTILES).error
-        for name, probabilities in P.items()
-    }
-    return pd.DataFrame(errors, index=pd.Index(REJECTION_QUANTILES, name="quantile"))
 
 
 def correlations(rows):

@@ -4,11 +4,9 @@
 the paper's clustered methods with one setting changed: for its ablations, and for what it leaves open.
 """
 
-from typing import NamedTuple
-
 from sklearn.base import clone
 
-from clustcal.experiments.methods import BASELINE, Method, get_cv_methods, get_methods
+from clustcal.experiments.methods import BASELINE, Entry, get_cv_methods, get_methods
 
 # The paper's name of a data set, and ours. "Credit" is the one that the paper describes; its citation is another.
 PAPER_DATASETS = {
@@ -43,18 +41,6 @@ VARIATIONS = (
 GROUPS = ("paper", "cv", "variants")
 
 
-class Entry(NamedTuple):
-    """A method as it is run: ``settings`` is empty for the paper's own, else ``"n_clusters=7"`` and the like."""
-
-    method: Method
-    settings: str = ""
-
-    @property
-    def key(self):
-        """The columns ``calibrator``, ``representation`` and ``settings`` of its rows."""
-        return self.method.name, self.method.clustered, self.settings
-
-
 def get_entries(group):
     """Return the methods of one group.
 
@@ -68,7 +54,7 @@ def get_entries(group):
 
     Examples
     --------
-    >>> from clustcal.experiments.grid import get_entries
+    >>> from clustcal.experiments.tabular.grid import get_entries
     >>> len(get_entries("paper"))
     21
     >>> get_entries("variants")[0].key
@@ -119,5 +105,4 @@ def _names(key):
 
 
 def _vary(method, changes):
-    settings = " ".join(f"{name}={value}" for name, value in changes.items())
-    return Entry(method._replace(calibrator=clone(method.calibrator).set_params(**changes)), settings)
+    return Entry(method._replace(calibrator=clone(method.calibrator).set_params(**changes)), tuple(changes.items()))

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from clustcal.experiments import rankings, tables
-from tests.experiments.rows import make_small_rows
+from clustcal.experiments.tabular import rankings, tables
+from tests.experiments.tabular.rows import make_small_rows
 
 METHODS = [("Isotonic", "Baseline"), ("Platt", "Baseline"), ("Platt", "SHAP")]
 # Log-loss of the three methods (in this order) by seed, and the same of their AUC and of a calibration error.

@@ -1,0 +1,1 @@
+"""Studies of calibrators beside those of the paper, or beside its settings."""
