@@ -54,7 +54,7 @@ bench: setup  ## measure our fits beside those of other libraries
 scores: setup  ## train the models behind the shipped scores again (needs the raw data)
 	@$(PY) -m clustcal.experiments.tabular.train_scores
 
-lock: setup  ## resolve pyproject.toml anew and write requirements/
+lock: setup  ## resolve pyproject.toml anew; write requirements/ and environment.yml
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) tools/lock.py
 

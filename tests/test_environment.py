@@ -1,7 +1,10 @@
-"""pyproject.toml, the lock and environment.yml name the same libraries at the same versions."""
+"""What pyproject.toml asks for is what the package imports, what the lock fixes, and what environment.yml has."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -10,13 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a library is called elsewhere: the build without GPU code, or the part that a book needs.
-OTHER_NAMES = {
-    "xgboost-cpu": "xgboost",
-    "pytorch-cpu": "torch",
-    "matplotlib-base": "matplotlib",
-    "seaborn-base": "seaborn",
-}
+OTHER_NAMES = {"xgboost-cpu": "xgboost"}  # the build without GPU code
+IMPORTED_AS = {"lazy-loader": "lazy_loader", "scikit-learn": "sklearn"}
 
 
 def by_library(requirements):
@@ -31,22 +29,23 @@ def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+def requirement_lines(name):
+    text = (ROOT / "requirements" / name).read_text()
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
 @pytest.fixture(scope="module")
 def locked():
-    lines = [
-        line for name in ("lock.txt", "torch.txt") for line in (ROOT / "requirements" / name).read_text().splitlines()
-    ]
-    return by_library(line for line in lines if line and not line.startswith("#"))
+    return by_library([*requirement_lines("lock.txt"), *requirement_lines("torch.txt")])
 
 
 @pytest.fixture(scope="module")
-def conda():
-    """Library -> version in environment.yml."""
-    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    from_conda = [entry.replace("=", "==") for entry in entries if isinstance(entry, str) and "=" in entry]
-    (from_pip,) = [entry["pip"] for entry in entries if isinstance(entry, dict)]
-    assert from_pip[-1] == "--editable ."
-    return by_library([*from_conda, *from_pip[:-1]])
+def lock():
+    """The generator, which is a tool of the repository and no part of the package."""
+    spec = spec_from_file_location("lock", ROOT / "tools" / "lock.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def version(requirement):
@@ -82,15 +81,60 @@ def test_the_lock_has_the_packaged_language_model_without_the_library_that_it_as
     assert "sentence-transformers" not in locked
 
 
-def test_conda_holds_exactly_what_readers_and_chapters_need(project, conda):
-    assert set(conda) - {"python"} == set(direct(project, "book", "dask", "data", "deep", "trees"))
+def test_environment_follows_from_the_project_and_the_lock(project, lock):
+    lines = [line for name in ("lock.txt", "torch.txt") for line in requirement_lines(name)]
+    assert (ROOT / "environment.yml").read_text() == lock.make_environment(project, lines), "run `make lock`"
 
 
-def test_conda_and_lock_agree_on_versions(conda, locked):
-    assert {name: version(one) for name, one in conda.items() if name != "python"} == {
-        name: version(locked[name]) for name in conda if name != "python"
+def test_environment_of_a_small_project(lock):
+    """By hand: conda gets what it has, under its names; pip the rest; a reader's extras only; versions of the lock."""
+    project = {
+        "dependencies": ["numpy>=2", "filelock"],
+        "optional-dependencies": {
+            **{extra: [] for extra in lock.READERS},
+            "trees": ["xgboost>=3"],
+            "dask": ["dask[distributed]"],
+            "deep": ["torch"],
+            "test": ["pytest"],
+        },
     }
+    lines = [
+        "numpy==2.4",
+        "filelock==4.0",
+        "xgboost==3.2 ; sys_platform != 'linux'",
+        "dask==1.5",
+        "torch==2.13",
+        "pytest==9",
+    ]
+    written = yaml.safe_load(lock.make_environment(project, lines))
+    assert written["dependencies"] == [
+        *(f"python={lock.PYTHON}", "pip", "filelock=4.0", "numpy=2.4", "pytorch-cpu=2.13"),
+        {"pip": ["dask[distributed]==1.5", "xgboost-cpu==3.2", "--editable ."]},
+    ]
 
 
-def test_conda_uses_a_python_that_the_project_supports(project, conda):
-    assert Requirement(f"python{project['requires-python']}").specifier.contains(version(conda["python"]) + ".0")
+def test_the_lock_is_split_by_hand(lock):
+    kept, torch = lock.split(["a==1", "torch==2.13", "nvidia-cublas==13 ; sys_platform == 'linux'", "xgboost==3.2"])
+    assert torch == ["torch==2.13"]
+    assert [line.split(" ; ")[0] for line in kept] == ["a==1", "xgboost==3.2", "xgboost-cpu==3.2"]
+
+
+def test_conda_uses_a_python_that_the_project_supports(project, lock):
+    assert Requirement(f"python{project['requires-python']}").specifier.contains(f"{lock.PYTHON}.0")
+
+
+def test_what_is_imported_is_declared(project):
+    """Every import at the head of a module of the package is of a library that comes with it."""
+    declared = {IMPORTED_AS.get(name, name) for name in direct(project)}
+    files = [path for path in (ROOT / "clustcal").rglob("*.py") if path.name != "deep.py"]
+    imported = {(name, path.name) for path in files for name in imports_at_the_head(path)}
+    allowed = declared | sys.stdlib_module_names | {"clustcal"}
+    assert {name for name, _ in imported} >= {"filelock", "joblib", "lazy_loader", "threadpoolctl"}
+    assert [found for found in sorted(imported) if found[0] not in allowed] == []
+
+
+def imports_at_the_head(path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [alias.name for alias in getattr(node, "names", ())] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        yield from (name.split(".")[0] for name in names)

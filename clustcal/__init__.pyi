@@ -1,0 +1,29 @@
+# The public names of the package and the modules that hold them, once for editors and type checkers and for the import
+# itself: `__init__.py` reads this file, and loads a name when it is first used.
+
+from . import (
+    calibrators as calibrators,
+    datasets as datasets,
+    metrics as metrics,
+    plots as plots,
+    representations as representations,
+)
+from .calibrators import (
+    BayesianBinning as BayesianBinning,
+    BetaCalibration as BetaCalibration,
+    BinwiseCalibration as BinwiseCalibration,
+    ClusteredCalibration as ClusteredCalibration,
+    ClusteredCalibrationCV as ClusteredCalibrationCV,
+    DirichletCalibration as DirichletCalibration,
+    EnsembleTemperatureScaling as EnsembleTemperatureScaling,
+    HistogramBinning as HistogramBinning,
+    IsotonicCalibration as IsotonicCalibration,
+    LocalRecalibration as LocalRecalibration,
+    PlattScaling as PlattScaling,
+    SoftKMeans as SoftKMeans,
+    TemperatureScaling as TemperatureScaling,
+    VectorScaling as VectorScaling,
+)
+from .classifier import CalibratedClassifier as CalibratedClassifier
+
+__version__: str
