@@ -2,17 +2,21 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from collections import Counter
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 import clustcal
+from clustcal import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 HEAVY = ["dask", "netcal", "pooch", "seaborn", "shap", "torch", "tqdm", "transformers", "woodelf", "xgboost"]
 
 
@@ -60,17 +64,32 @@ def test_version_is_stated_once():
 
 
 @pytest.fixture(scope="module")
-def bare_python(tmp_path_factory):
-    """A virtual environment that holds the wheel of this checkout and what pip brings with it, nothing else."""
+def wheel(tmp_path_factory):
+    """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT], check=True)
+    subprocess.run([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT], check=True)
     (wheel,) = folder.glob("clustcal-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def bare_python(wheel, tmp_path_factory):
+    """A virtual environment that holds the wheel and what pip brings with it, nothing else."""
+    folder = tmp_path_factory.mktemp("bare")
     venv.create(folder / "bare", with_pip=False)
     python = folder / "bare" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     locked = ROOT / "requirements" / "lock.txt"
-    subprocess.run([*pip, "--python", python, "install", "--constraint", locked, wheel], check=True)
+    subprocess.run([*PIP, "--python", python, "install", "--constraint", locked, wheel], check=True)
     return str(python)
+
+
+@pytest.mark.slow
+def test_the_wheel_is_small_because_large_score_files_stay_outside(wheel):
+    assert wheel.stat().st_size <= 6_000_000
+    folder = Path("clustcal/datasets/score_files")
+    inside = {name for name in ZipFile(wheel).namelist() if name.startswith(f"{folder.as_posix()}/")}
+    small = {path for path in (ROOT / folder).iterdir() if path.stat().st_size <= 1_000_000}
+    assert inside == {(folder / path.name).as_posix() for path in small}
 
 
 @pytest.mark.slow
@@ -98,6 +117,25 @@ def test_the_wheel_calibrates_its_shipped_scores(bare_python, tmp_path):
     where, before, after = run_python(code, bare_python, cwd=tmp_path)
     assert "bare" in where
     assert after < before
+
+
+@pytest.mark.slow
+def test_the_wheel_lists_all_scores_and_takes_a_large_file_from_the_data_folder(bare_python, tmp_path):
+    """Where it would be after it was fetched once."""
+    (tmp_path / "score_files").mkdir()
+    large = "adult-seed0.npz"
+    shutil.copy(ROOT / "clustcal" / "datasets" / "score_files" / large, tmp_path / "score_files")
+    code = (
+        f"import os; os.environ['CLUSTCAL_DATA_DIR'] = {str(tmp_path)!r}\n"
+        "import json, socket; socket.socket.connect = None\n"
+        "from clustcal.datasets import list_scores, load_scores, shipped_scores\n"
+        f"here = (shipped_scores.FOLDER / {large!r}).is_file()\n"
+        "print(json.dumps([here, list_scores(), len(load_scores('adult').y_test)]))"
+    )
+    here, listed, rows = run_python(code, bare_python, cwd=tmp_path)
+    assert not here
+    assert listed == datasets.list_scores()
+    assert rows == len(datasets.load_scores("adult").y_test)
 
 
 @pytest.mark.slow

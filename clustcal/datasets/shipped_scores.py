@@ -1,22 +1,33 @@
-"""Scores of our own models, shipped inside the package: chapters and examples run in seconds and without a network.
+"""Scores of our own models, which come with the package: chapters and examples run in seconds.
+
+A checkout has all files, and needs no network. The wheel has the small ones; a large one is fetched when it is first
+asked for, compared with its checksum, and kept in the data folder.
 
 The files are made by the command in `MAKER`; this module reads them and needs numpy and pandas only.
 """
 
 import json
 import re
+from functools import cache
+from hashlib import sha256
 from importlib.resources import as_file, files
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch
+
+from clustcal import _addresses
+from clustcal.datasets.fetching import cache_dir
 
 # Not named `scores`: a folder of that name would stand beside this module under the same import path.
 FOLDER = files("clustcal.datasets") / "score_files"
 MAKER = "clustcal.experiments.tabular.train_scores"
 REPRESENTATIONS = ("coverage", "shap", "data")
 PARTS = ("cal", "test")
+CHECKSUMS = "SHA256SUMS"  # beside the files, in the form of the command sha256sum
+RETRIES = 2
 
 
 def load_scores(name, seed=0):
@@ -57,6 +68,8 @@ def load_scores(name, seed=0):
     ------
     ValueError
         If there are no scores of that name or seed.
+    FileNotFoundError
+        If the file is not in this installation and cannot be fetched, or what is fetched is not what it should be.
 
     See Also
     --------
@@ -94,7 +107,7 @@ def load_scores(name, seed=0):
         raise ValueError(f"name is {name!r}; expected one of {sorted(available)}.")
     if seed not in available[name]:
         raise ValueError(f"seed is {seed!r}; expected one of {available[name]} for {name!r}.")
-    arrays, metadata = read_scores(FOLDER / score_file(name, seed))
+    arrays, metadata = read_scores(locate(score_file(name, seed)))
     metadata["parameters"]["command"] = f"python -m {MAKER} {name}"
     clusters = metadata.pop("clusters", None)
     return Bunch(
@@ -106,7 +119,7 @@ def load_scores(name, seed=0):
 
 
 def list_scores():
-    """Return the scores that the package holds: for every name a list of seeds.
+    """Return the scores that there are: for every name a list of seeds.
 
     Examples
     --------
@@ -115,7 +128,7 @@ def list_scores():
     [0, 1, 2, 3, 4]
     """
     available = {}
-    for file in sorted(entry.name for entry in FOLDER.iterdir()):
+    for file in sorted(_checksums()):
         if match := re.fullmatch(r"(.+)-seed(\d+)\.npz", file):
             available.setdefault(match[1], []).append(int(match[2]))
     return {name: sorted(seeds) for name, seeds in available.items()}
@@ -124,6 +137,12 @@ def list_scores():
 def score_file(name, seed):
     """Return the name of the file that holds the scores."""
     return f"{name}-seed{seed}.npz"
+
+
+def locate(file):
+    """Return where a score file lies: in the package, or in the data folder, where it is brought if need be."""
+    here = FOLDER / file
+    return here if here.is_file() else _fetch(file)
 
 
 def write_scores(path, arrays, metadata, steps):
@@ -144,6 +163,12 @@ def write_scores(path, arrays, metadata, steps):
     np.savez_compressed(path, **packed, metadata=np.array(record))
 
 
+def write_checksums(folder):
+    """Write the checksums of all score files in a folder to a file beside them."""
+    lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(Path(folder).glob("*.npz"))]
+    (Path(folder) / CHECKSUMS).write_text("".join(lines))
+
+
 def read_scores(path):
     """Return the arrays and the metadata of a file that `write_scores` made, rounded as it says there."""
     with as_file(path) as local, np.load(BytesIO(local.read_bytes())) as stored:
@@ -151,6 +176,38 @@ def read_scores(path):
     metadata = json.loads(packed.pop("metadata").item())
     steps = metadata.pop("steps")
     return {key: _unpack(key, values, steps) for key, values in packed.items()}, metadata
+
+
+@cache
+def _checksums():
+    """The SHA-256 of every score file, by its name."""
+    lines = (FOLDER / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+    return {file: checksum for checksum, file in (line.split() for line in lines)}
+
+
+def _fetch(file):
+    from sklearn.datasets import fetch_file  # takes a while to import, and is rarely needed
+
+    folder = _data_folder() / "score_files"
+    address = f"{_addresses.SCORE_FILES}/{file}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return fetch_file(address, folder, file, sha256=_checksums()[file], n_retries=RETRIES)
+    except OSError as error:  # of the network, of the disk, or a wrong checksum
+        raise FileNotFoundError(
+            f"{file} does not come with the wheel, and it could not be fetched from {address} into {folder} ({error}). "
+            "Call again with a network, put the file there yourself, or use a checkout, which has all of them."
+        ) from error
+
+
+def _data_folder():
+    """The data folder; without pooch, which knows that of the platform, a folder in that of scikit-learn."""
+    try:
+        return cache_dir()
+    except ImportError:
+        from sklearn.datasets import get_data_home
+
+        return Path(get_data_home()) / "clustcal"
 
 
 def _pack(key, values, steps):

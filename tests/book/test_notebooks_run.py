@@ -56,8 +56,11 @@ def environment(tmp_path_factory):
     author = ["-c", "user.name=tests", "-c", "user.email=tests@localhost"]
     for command in (["init", "--quiet", "-b", repository["branch"]], ["add", "-A"], [*author, "commit", "-qm", "-"]):
         subprocess.run([git, *command], cwd=copy, check=True)
+    scores = copy.with_name(f"{copy.name}-data") / "score_files"  # as if each had been fetched once: there is no network
+    shutil.copytree(ROOT / "clustcal" / "datasets" / "score_files", scores)
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CLUSTCAL", "JUPYTER"))}
     return ours | {
+        "CLUSTCAL_DATA_DIR": str(scores.parent),
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{copy.as_uri()}.insteadOf",
         "GIT_CONFIG_VALUE_0": repository["url"],

@@ -10,6 +10,8 @@ from book_extension import MODULES, documented_name, public_names
 from book_sources import ROOT, built
 from bs4 import BeautifulSoup
 
+from clustcal import _addresses
+
 # What makes a browser load something: element and attribute. A plain hyperlink does not.
 LOADING = {
     "src": ("script", "img", "iframe", "embed", "source", "video", "audio", "track"),
@@ -157,14 +159,16 @@ def test_every_public_name_is_on_the_api_page_and_described(site, module):
     assert names - links == set()
 
 
-def test_the_address_of_the_project_is_written_once():
+def test_the_address_of_the_project_is_written_once_for_the_book_and_once_for_the_package():
     config = (ROOT / "_config.yml").read_text(encoding="utf-8")
     address = re.search(r"url: (https://\S+)", config)[1]
+    branch = re.search(r"branch: (\S+)", config)[1]
+    assert (_addresses.REPOSITORY, _addresses.BRANCH) == (address, branch)
     written = [
         path
-        for folder in ("book", "tools")
+        for folder in ("book", "tools", "clustcal")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".md", ".py", ".css"}
     ]
     assert config.count(address) == 1
-    assert [path.name for path in written if address in path.read_text(encoding="utf-8")] == []
+    assert [path.name for path in written if address in path.read_text(encoding="utf-8")] == ["_addresses.py"]

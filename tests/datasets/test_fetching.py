@@ -3,8 +3,6 @@
 import builtins
 import hashlib
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
@@ -16,37 +14,6 @@ from clustcal.datasets.registry import RawFile, Source
 
 fetching = import_module("clustcal.datasets.fetching")
 CONTENT = b"a,b\n1,2\n"
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers each path with the next of its prepared (status, body) replies, the last one again and again."""
-
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        replies = self.server.replies.get(self.path, [(404, b"")])
-        status, body = replies.pop(0) if len(replies) > 1 else replies[0]
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.replies, httpd.asked = {}, []
-    httpd.address = f"http://127.0.0.1:{httpd.server_port}"
-    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
-    thread.start()
-    yield httpd
-    httpd.shutdown()
-    httpd.server_close()
-    thread.join()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
 
+from clustcal import _addresses
 from clustcal.calibrators.clustered import ClusteredCalibration
 from clustcal.calibrators.soft_kmeans import SoftKMeans
-from clustcal.datasets import list_datasets
+from clustcal.datasets import list_datasets, shipped_scores
 from clustcal.datasets.shipped_scores import (
     FOLDER,
     REPRESENTATIONS,
@@ -176,6 +178,85 @@ class TestErrors:
     def test_unknown_seed_lists_what_there_is(self):
         with pytest.raises(ValueError, match=r"seed is 7; expected one of \[0, 1, 2, 3, 4\] for 'stroke'"):
             load_scores("stroke", seed=7)
+
+
+class TestWhereThereIsOnlyTheWheel:
+    """A large file is not there: it is fetched once, by its checksum."""
+
+    FILE = "credit_approval-seed0.npz"
+
+    @pytest.fixture
+    def content(self):
+        return (FOLDER / self.FILE).read_bytes()
+
+    @pytest.fixture
+    def wheel(self, monkeypatch, tmp_path, server, empty_folder):
+        """An installation without score files, whose files lie on a server of this machine."""
+        folder = tmp_path / "installed"
+        folder.mkdir()
+        shutil.copy(FOLDER / shipped_scores.CHECKSUMS, folder)
+        monkeypatch.setattr(shipped_scores, "FOLDER", folder)
+        monkeypatch.setattr(shipped_scores, "RETRIES", 0)
+        monkeypatch.setattr(_addresses, "SCORE_FILES", server.address)
+        return server
+
+    def test_right_bytes_are_fetched_once(self, wheel, content, empty_folder):
+        wheel.replies[f"/{self.FILE}"] = [(200, content)]
+        first, second = load_scores("credit_approval"), load_scores("credit_approval")
+        assert wheel.asked == [f"/{self.FILE}"]
+        assert_array_equal(first.P_test, second.P_test)
+        assert [path.name for path in (empty_folder / "score_files").iterdir()] == [self.FILE]
+
+    def test_all_names_are_listed_whatever_is_there(self, wheel):
+        assert list_scores() == {name: [0] for name in OPEN} | {"stroke": [0, 1, 2, 3, 4]}
+        assert wheel.asked == []
+
+    @pytest.mark.parametrize("defect", ["wrong", "truncated", "missing"])
+    def test_anything_else_is_refused_and_not_kept(self, wheel, content, empty_folder, defect):
+        reply = {
+            "wrong": (200, content[:-1] + b"?"),
+            "truncated": (200, content[:1000], len(content)),
+            "missing": (404, b"not here"),
+        }[defect]
+        wheel.replies[f"/{self.FILE}"] = [reply, (200, content)]
+        with pytest.raises(FileNotFoundError, match=rf"{self.FILE} does not come with the wheel.*{wheel.address}"):
+            load_scores("credit_approval")
+        assert list((empty_folder / "score_files").iterdir()) == []
+        assert load_scores("credit_approval").P_cal.shape == (138,)  # the next call asks again
+
+    def test_without_a_network_the_error_says_where_the_file_belongs(self, wheel, empty_folder, content):
+        wheel.shutdown()
+        wheel.server_close()
+        with pytest.raises(FileNotFoundError, match=f"could not be fetched .* into {empty_folder / 'score_files'} .*"):
+            load_scores("credit_approval")
+        (empty_folder / "score_files" / self.FILE).write_bytes(content)
+        assert load_scores("credit_approval").P_cal.shape == (138,)
+
+    @pytest.mark.filterwarnings("ignore:SHA256 checksum of existing local file")
+    def test_a_damaged_copy_is_fetched_again(self, wheel, content, empty_folder):
+        wheel.replies[f"/{self.FILE}"] = [(200, content)]
+        (empty_folder / "score_files").mkdir(parents=True)
+        (empty_folder / "score_files" / self.FILE).write_bytes(content[:500])
+        assert load_scores("credit_approval").P_cal.shape == (138,)
+
+    def test_without_pooch_the_data_folder_is_that_of_scikit_learn(self, wheel, content, monkeypatch, tmp_path):
+        monkeypatch.delenv("CLUSTCAL_DATA_DIR")
+        monkeypatch.setitem(sys.modules, "pooch", None)
+        monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "sklearn"))
+        wheel.replies[f"/{self.FILE}"] = [(200, content)]
+        load_scores("credit_approval")
+        assert (tmp_path / "sklearn" / "clustcal" / "score_files" / self.FILE).exists()
+
+
+def test_checksums_are_those_of_the_files(tmp_path):
+    for path in FOLDER.glob("*.npz"):
+        (tmp_path / path.name).symlink_to(path)
+    shipped_scores.write_checksums(tmp_path)
+    assert (tmp_path / shipped_scores.CHECKSUMS).read_bytes() == (FOLDER / shipped_scores.CHECKSUMS).read_bytes()
+
+
+def test_a_checkout_has_every_file():
+    assert {path.name for path in FOLDER.glob("*.npz")} == {score_file(*shipped) for shipped in SHIPPED}
 
 
 STEPS = {"coverage": 1 / 64, "shap": 1 / 256}

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 import clustcal
 from clustcal import SoftKMeans
 from clustcal.datasets import load
-from clustcal.datasets.shipped_scores import FOLDER, score_file, write_scores
+from clustcal.datasets.shipped_scores import FOLDER, score_file, write_checksums, write_scores
 from clustcal.experiments import protocol
 from clustcal.experiments.provenance import library_versions
 
@@ -154,6 +154,7 @@ def main(arguments=None):
             path = options.output / score_file(name, seed)
             write_scores(path, arrays, metadata, metadata["parameters"]["steps"])
             print(f"{path} ({path.stat().st_size:,} bytes)")
+    write_checksums(options.output)
 
 
 def _represent(name, model, rows, seed):
