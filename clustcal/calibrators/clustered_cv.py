@@ -19,7 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.clustered import ClusteredCalibration, mixture
 from clustcal.calibrators.containing import Containing
-from clustcal.calibrators.soft_kmeans import SQUARED_DISTANCES, SoftKMeans, soft_memberships, squared_distances
+from clustcal.calibrators.soft_kmeans import (
+    MANY_ROWS,
+    REFINEMENTS,
+    SQUARED_DISTANCES,
+    SoftKMeans,
+    soft_memberships,
+    squared_distances,
+)
 from clustcal.core import solvers
 from clustcal.core.folds import make_folds
 from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number
@@ -292,10 +299,11 @@ class _FoldFit:
 
 def _centroids_of_fold(centroids, Z, weights):
     """Return the centroids to which K-means moves from those of all rows, on the rows of a fold."""
-    kmeans = KMeans(len(centroids), init=centroids, n_init=1)
+    iterations = {"max_iter": REFINEMENTS} if Z.shape[0] > MANY_ROWS else {}
+    kmeans = KMeans(len(centroids), init=centroids, n_init=1, **iterations)
     with warnings.catch_warnings():
         # Where all rows have fewer directions than clusters, that was said of all rows.
-        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return kmeans.fit(Z, sample_weight=weights).cluster_centers_
 
 

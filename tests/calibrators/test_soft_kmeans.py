@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 from clustcal import (
     SoftKMeans,
 )
+from clustcal.calibrators import soft_kmeans
 from tests.calibrators.grouped_data import make_data
 
 
@@ -98,3 +101,43 @@ class TestSoftKMeans:
         _, _, Z = make_data()
         with pytest.raises(ValueError, match="3 columns; expected 4"):
             SoftKMeans(2).fit(Z).transform(Z[:, :3])
+
+
+class TestManyRows:
+    """Above a number of rows, here a small one, K-means starts from a part of them."""
+
+    @pytest.fixture(autouse=True)
+    def _few_are_many(self, monkeypatch):
+        monkeypatch.setattr(soft_kmeans, "MANY_ROWS", 1000)
+        monkeypatch.setattr(soft_kmeans, "SAMPLE", 800)
+
+    def test_neither_order_nor_rows_without_weight_matter(self):
+        rng = np.random.default_rng(0)
+        Z, weights = rng.normal(size=(3000, 5)), rng.integers(1, 4, 3000)
+        fitted = SoftKMeans(3, random_state=0).fit(Z, sample_weight=weights)
+        order = rng.permutation(3000)
+        moved = SoftKMeans(3, random_state=0).fit(Z[order], sample_weight=weights[order])
+        np.testing.assert_allclose(moved.centroids_, fitted.centroids_, atol=1e-10)
+        more = SoftKMeans(3, random_state=0).fit(np.vstack([9 + Z, Z]), sample_weight=np.r_[0 * weights, weights])
+        np.testing.assert_allclose(more.centroids_, fitted.centroids_, atol=1e-10)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_on_noise_the_inertia_is_near_that_of_ten_starts_on_all_rows(self, seed, monkeypatch):
+        monkeypatch.setattr(soft_kmeans, "MANY_ROWS", 10_000)
+        monkeypatch.setattr(soft_kmeans, "SAMPLE", 6000)
+        Z = normalize(np.random.default_rng(seed).normal(size=(20_000, 8)))
+        inertia = lambda centroids: (1 - 2 * (Z @ centroids.T) + (centroids**2).sum(axis=1)).min(axis=1).sum()
+        found = inertia(SoftKMeans(4, random_state=0).fit(Z).centroids_)
+        peer = KMeans(4, n_init=10, random_state=0).fit(Z)
+        assert found <= 1.005 * peer.inertia_
+
+    def test_copies_of_a_few_rows_are_clustered_as_before(self):
+        Z = np.eye(3)[np.random.default_rng(0).integers(3, size=2000)]
+        found = SoftKMeans(3, random_state=0).fit(Z).centroids_
+        np.testing.assert_allclose(np.sort(found.argmax(axis=1)), [0, 1, 2])
+
+    def test_at_the_number_itself_nothing_changes(self, monkeypatch):
+        Z = np.random.default_rng(0).normal(size=(1000, 4))
+        here = SoftKMeans(3, random_state=0).fit(Z).centroids_
+        monkeypatch.setattr(soft_kmeans, "MANY_ROWS", 10**9)
+        np.testing.assert_array_equal(SoftKMeans(3, random_state=0).fit(Z).centroids_, here)
