@@ -44,9 +44,10 @@ lab: setup  ## open the chapters as notebooks in JupyterLab
 test: setup  ## run all tests
 	@OMP_NUM_THREADS=1 $(PY) -m pytest $(SIDE_BY_SIDE)
 
-lint: setup  ## check style and format
+lint: setup  ## check style, format and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
 
 bench: setup  ## measure our fits beside those of other libraries
 	@$(PY) -m tests.bench
@@ -59,5 +60,5 @@ lock: setup  ## resolve pyproject.toml anew; write requirements/ and environment
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) tools/lock.py
 
 clean:  ## remove the built book, caches and the environment
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	find clustcal tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,9 +3,9 @@
 Builds on `datasets` and `experiments`, which are imported by the command that needs them.
 """
 
-import argparse
 import os
 import sys
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from clustcal.datasets import fetch, list_datasets
@@ -14,7 +14,7 @@ from clustcal.experiments.protocol import MAX_DEPTHS, N_ESTIMATORS, SEEDS
 INTERRUPTED = 130  # what a shell reports after Ctrl-C
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Parameters
@@ -35,9 +35,9 @@ def main(arguments=None):
         return 1
 
 
-def make_parser():
+def make_parser() -> ArgumentParser:
     """Return the parser of the command line; each command is the attribute ``command`` of what it parses."""
-    parser = argparse.ArgumentParser(prog="clustcal", description="Probability calibration: data, studies, ledger.")
+    parser = ArgumentParser(prog="clustcal", description="Probability calibration: data, studies, ledger.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_data(commands)
     _add_reproduce(commands)
@@ -45,7 +45,7 @@ def make_parser():
     return parser
 
 
-def list_or_fetch(options):
+def list_or_fetch(options: Namespace) -> int:
     """``clustcal data``: without names list the data sets, else fetch the raw files of those named."""
     if not options.names:
         table = list_datasets()[["title", "rows", "features", "available", "licence"]]
@@ -56,7 +56,7 @@ def list_or_fetch(options):
     return 0
 
 
-def reproduce_tabular(options):
+def reproduce_tabular(options: Namespace) -> int:
     """``clustcal reproduce tabular``: compute what the results lack of the tabular study."""
     from clustcal.experiments.store import Store
     from clustcal.experiments.tabular import units
@@ -89,7 +89,7 @@ def reproduce_tabular(options):
     return 0
 
 
-def judge_claims(options):
+def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
     from clustcal.experiments.tabular.runs import read_rows
@@ -108,13 +108,13 @@ def judge_claims(options):
     return 1 if wrong else 0
 
 
-def _add_data(commands):
+def _add_data(commands: "_SubParsersAction[ArgumentParser]") -> None:
     data = commands.add_parser("data", help="list the data sets, or fetch raw files")
     data.add_argument("names", nargs="*", metavar="NAME", help="data sets to fetch; none lists what there is")
     data.set_defaults(command=list_or_fetch)
 
 
-def _add_reproduce(commands):
+def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
     studies = commands.add_parser("reproduce", help="run a study of the paper").add_subparsers(
         required=True, metavar="STUDY"
     )
@@ -144,18 +144,18 @@ def _add_reproduce(commands):
     tabular.set_defaults(command=reproduce_tabular)
 
 
-def _add_claims(commands):
+def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:
     claims = commands.add_parser("claims", help="judge every number of the paper by the results")
     claims.add_argument("--check", action="store_true", help="write nothing; fail if a stored verdict does not follow")
     _add_results(claims)
     claims.set_defaults(command=judge_claims)
 
 
-def _add_results(parser):
+def _add_results(parser: ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
 
 
-def _check_names(names):
+def _check_names(names: list[str]) -> list[str]:
     known = list_datasets().index
     for name in names:
         if name not in known:
@@ -163,7 +163,7 @@ def _check_names(names):
     return names
 
 
-def _available_datasets():
+def _available_datasets() -> list[str]:
     from clustcal.experiments.tabular.grid import GATED, OPEN_DATASETS
 
     available = list_datasets()["available"]

@@ -9,14 +9,16 @@ import tempfile
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from clustcal.datasets import registry
+from clustcal.datasets.registry import RawFile, Source
 
 RETRIES = 2  # further attempts per address
 TIMEOUT = 30  # seconds without an answer
 
 
-def cache_dir():
+def cache_dir() -> Path:
     """The folder that holds the raw files, one sub-folder per source.
 
     Returns
@@ -44,7 +46,7 @@ def cache_dir():
     return Path(pooch.os_cache("clustcal"))
 
 
-def fetch(name, *, progress=True):
+def fetch(name: str, *, progress: bool = True) -> dict[str, Path]:
     """Make sure that the raw files of a data set are in the data folder, and say where.
 
     Every file with a known checksum is verified (size, then SHA-256) each time, before anything reads it. What is
@@ -89,10 +91,10 @@ def fetch(name, *, progress=True):
         raise FileNotFoundError(_ask_for(name, source, missing, folder))
     for file in missing:
         paths[file.path] = _download(file, folder, progress)
-    return paths
+    return {name: path for name, path in paths.items() if path is not None}
 
 
-def is_available(source):
+def is_available(source: Source) -> bool:
     """Whether all raw files of a source lie in the data folder; their sizes are looked at, not their checksums."""
     try:
         folder = cache_dir() / source.name
@@ -101,7 +103,7 @@ def is_available(source):
     return all(_in_place(file, folder, checksum=False) for file in source.files)
 
 
-def _in_place(file, folder, checksum=True):
+def _in_place(file: RawFile, folder: Path, checksum: bool = True) -> Path | None:
     """The path at which an intact copy of the file lies, or None."""
     for name in (file.path, *file.alternatives):
         if _defect(folder / name, file, checksum) is None:
@@ -109,7 +111,7 @@ def _in_place(file, folder, checksum=True):
     return None
 
 
-def _defect(path, file, checksum=True):
+def _defect(path: Path, file: RawFile, checksum: bool = True) -> str | None:
     """What is wrong with the copy at `path`, in words, or None."""
     if not path.is_file():
         return "is missing"
@@ -124,7 +126,7 @@ def _defect(path, file, checksum=True):
     return None
 
 
-def _ask_for(name, source, missing, folder):
+def _ask_for(name: str, source: Source, missing: list[RawFile], folder: Path) -> str:
     places = ", ".join(str(folder / file.path) for file in missing)
     return (
         f"{name!r} needs files that are not open, so they cannot be downloaded here, and these are missing: {places}. "
@@ -133,7 +135,7 @@ def _ask_for(name, source, missing, folder):
     )
 
 
-def _download(file, folder, progress):
+def _download(file: RawFile, folder: Path, progress: bool) -> Path:
     target = folder / file.path
     state = f"{target} {_defect(target, file)}"
     pooch = _import_pooch(f"{state}. Download it yourself from {file.urls[0]}, or let pooch do it: run")
@@ -158,7 +160,7 @@ def _download(file, folder, progress):
     )
 
 
-def _check_writable(folder, state):
+def _check_writable(folder: Path, state: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -170,7 +172,7 @@ def _check_writable(folder, state):
         ) from error
 
 
-def _import_pooch(what):
+def _import_pooch(what: str) -> ModuleType:
     try:
         import pooch
     except ImportError as error:

@@ -2,7 +2,9 @@
 
 import warnings
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from clustcal.datasets import icu, registry, tabular
@@ -23,7 +25,7 @@ READERS = {
 }
 
 
-def load(name, *, demo=None):
+def load(name: str, *, demo: bool | None = None) -> Bunch:
     """Load a binary classification data set.
 
     Parameters
@@ -97,7 +99,7 @@ def load(name, *, demo=None):
     )
 
 
-def list_datasets():
+def list_datasets() -> pd.DataFrame:
     """List the data sets that :func:`load` knows.
 
     Returns
@@ -126,7 +128,7 @@ def list_datasets():
     return table.astype(dict.fromkeys(counts, "Int64")).set_index("name")
 
 
-def _use_demo(demo):
+def _use_demo(demo: bool | None) -> bool:
     """Whether the demo of MIMIC-IV answers: as asked, or for want of the full set."""
     if demo is not None:
         return demo
@@ -141,7 +143,7 @@ def _use_demo(demo):
     return True
 
 
-def _check_counts(dataset, X, y):
+def _check_counts(dataset: registry.Dataset, X: pd.DataFrame, y: NDArray[np.int64]) -> None:
     found = {"rows": len(X), "features": X.shape[1], "positives": int(y.sum())}
     expected = {count: getattr(dataset, count) for count in found}
     wrong = [

@@ -5,9 +5,13 @@ what gives them a shape and finds them by name.
 """
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Source:
     how_to_get: str = ""
 
     @property
-    def is_open(self):
+    def is_open(self) -> bool:
         """Whether every file can be downloaded without an account."""
         return all(file.urls for file in self.files)
 
@@ -52,45 +56,44 @@ class Dataset:
     positives: int | None = None
 
 
-def get_dataset(name):
+def get_dataset(name: str) -> Dataset:
     """The data set of that name; a ValueError lists the known names."""
     return _lookup(_registry()[1], name, "data set")
 
 
-def get_source(name):
+def get_source(name: str) -> Source:
     """The raw files behind a data set, or a source by its own name; a ValueError lists the known names."""
     sources, datasets = _registry()
-    if isinstance(name, str) and name in datasets:
-        return datasets[name].source
-    return _lookup({**datasets, **sources}, name, "data set or source")
+    of_datasets = {dataset.name: dataset.source for dataset in datasets.values()}
+    return _lookup(sources | of_datasets, name, "data set or source")
 
 
-def dataset_names():
+def dataset_names() -> list[str]:
     """The names of all data sets, in the order of the registry."""
     return list(_registry()[1])
 
 
 @cache
-def _registry():
+def _registry() -> tuple[dict[str, Source], dict[str, Dataset]]:
     content = tomllib.loads(files(__package__).joinpath("registry.toml").read_text(encoding="utf-8"))
     sources = {name: _source(name, **entry) for name, entry in content["source"].items()}
     datasets = {name: _dataset(name, sources, **entry) for name, entry in content["dataset"].items()}
     return sources, datasets
 
 
-def _source(name, files, **entry):
+def _source(name: str, files: list[dict[str, Any]], **entry: Any) -> Source:
     return Source(name=name, files=tuple(_raw_file(**file) for file in files), **entry)
 
 
-def _raw_file(urls=(), alternatives=(), **entry):
+def _raw_file(urls: Sequence[str] = (), alternatives: Sequence[str] = (), **entry: Any) -> RawFile:
     return RawFile(urls=tuple(urls), alternatives=tuple(alternatives), **entry)
 
 
-def _dataset(name, sources, source, description, **entry):
+def _dataset(name: str, sources: dict[str, Source], source: str, description: str, **entry: Any) -> Dataset:
     return Dataset(name=name, source=sources[source], description=" ".join(description.split()), **entry)
 
 
-def _lookup(entries, name, kind):
+def _lookup(entries: Mapping[str, T], name: str, kind: str) -> T:
     if not isinstance(name, str) or name not in entries:
         raise ValueError(f"{name!r} is not a known {kind}; expected one of {', '.join(sorted(entries))}.")
     return entries[name]

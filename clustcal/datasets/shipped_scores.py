@@ -11,11 +11,14 @@ import re
 from functools import cache
 from hashlib import sha256
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from clustcal import _addresses
@@ -28,9 +31,10 @@ REPRESENTATIONS = ("coverage", "shap", "data")
 PARTS = ("cal", "test")
 CHECKSUMS = "SHA256SUMS"  # beside the files, in the form of the command sha256sum
 RETRIES = 2
+Arrays = dict[str, NDArray[Any]]
 
 
-def load_scores(name, seed=0):
+def load_scores(name: str, seed: int = 0) -> Bunch:
     """Load what one of our classifiers said about the calibration and the test part of a data set.
 
     The classifier is XGBoost with 300 trees of depth 8, trained on 60 % of the rows, as in the paper's protocol; 20 %
@@ -118,7 +122,7 @@ def load_scores(name, seed=0):
     )
 
 
-def list_scores():
+def list_scores() -> dict[str, list[int]]:
     """Return the scores that there are: for every name a list of seeds.
 
     Examples
@@ -127,25 +131,25 @@ def list_scores():
     >>> list_scores()["stroke"]
     [0, 1, 2, 3, 4]
     """
-    available = {}
+    available: dict[str, list[int]] = {}
     for file in sorted(_checksums()):
         if match := re.fullmatch(r"(.+)-seed(\d+)\.npz", file):
             available.setdefault(match[1], []).append(int(match[2]))
     return {name: sorted(seeds) for name, seeds in available.items()}
 
 
-def score_file(name, seed):
+def score_file(name: str, seed: int) -> str:
     """Return the name of the file that holds the scores."""
     return f"{name}-seed{seed}.npz"
 
 
-def locate(file):
+def locate(file: str) -> Traversable | Path:
     """Return where a score file lies: in the package, or in the data folder, where it is brought if need be."""
     here = FOLDER / file
     return here if here.is_file() else _fetch(file)
 
 
-def write_scores(path, arrays, metadata, steps):
+def write_scores(path: Path, arrays: Arrays, metadata: dict[str, Any], steps: dict[str, float]) -> None:
     """Write scores to one compressed file, whose bytes depend on its content only.
 
     Parameters
@@ -160,16 +164,16 @@ def write_scores(path, arrays, metadata, steps):
     """
     packed = {key: _pack(key, values, steps) for key, values in arrays.items()}
     record = json.dumps({"steps": steps, **metadata}, sort_keys=True)
-    np.savez_compressed(path, **packed, metadata=np.array(record))
+    np.savez_compressed(path, **packed, metadata=np.array(record))  # type: ignore[arg-type]
 
 
-def write_checksums(folder):
+def write_checksums(folder: str | Path) -> None:
     """Write the checksums of all score files in a folder to a file beside them."""
     lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(Path(folder).glob("*.npz"))]
     (Path(folder) / CHECKSUMS).write_text("".join(lines))
 
 
-def read_scores(path):
+def read_scores(path: Traversable | Path) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the metadata of a file that `write_scores` made, rounded as it says there."""
     with as_file(path) as local, np.load(BytesIO(local.read_bytes())) as stored:
         packed = {key: stored[key] for key in stored.files}
@@ -179,13 +183,13 @@ def read_scores(path):
 
 
 @cache
-def _checksums():
+def _checksums() -> dict[str, str]:
     """The SHA-256 of every score file, by its name."""
     lines = (FOLDER / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     return {file: checksum for checksum, file in (line.split() for line in lines)}
 
 
-def _fetch(file):
+def _fetch(file: str) -> Path:
     from sklearn.datasets import fetch_file  # takes a while to import, and is rarely needed
 
     folder = _data_folder() / "score_files"
@@ -200,7 +204,7 @@ def _fetch(file):
         ) from error
 
 
-def _data_folder():
+def _data_folder() -> Path:
     """The data folder; without pooch, which knows that of the platform, a folder in that of scikit-learn."""
     try:
         return cache_dir()
@@ -210,7 +214,7 @@ def _data_folder():
         return Path(get_data_home()) / "clustcal"
 
 
-def _pack(key, values, steps):
+def _pack(key: str, values: NDArray[Any], steps: dict[str, float]) -> NDArray[Any]:
     kind, *_, form = key.split("_")
     if kind == "P":
         return values.astype(np.float32)  # the precision in which XGBoost gives them
@@ -222,7 +226,7 @@ def _pack(key, values, steps):
     return np.asfortranarray(multiples.astype(np.int8 if small else np.int16))
 
 
-def _unpack(key, values, steps):
+def _unpack(key: str, values: NDArray[Any], steps: dict[str, float]) -> NDArray[Any]:
     kind, *_, form = key.split("_")
     if kind == "y":
         return values.astype(np.int64)

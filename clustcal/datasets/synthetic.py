@@ -2,25 +2,27 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils import Bunch
 
+Floats = NDArray[np.float64]
 # (slope, intercept) of the groups, in turn, unless others are asked for
 PATTERN = ((0.4, 0.0), (2.0, 0.0), (1.0, -1.0), (1.0, 1.0))
 
 
 def make_subpopulations(
-    n_samples=2000,
-    n_groups=3,
+    n_samples: int = 2000,
+    n_groups: int = 3,
     *,
-    slopes=None,
-    intercepts=None,
-    group_sizes=None,
-    n_features=8,
-    separation=4.0,
-    score_scale=1.5,
-    random_state=None,
-):
+    slopes: ArrayLike | None = None,
+    intercepts: ArrayLike | None = None,
+    group_sizes: ArrayLike | None = None,
+    n_features: int = 8,
+    separation: float = 4.0,
+    score_scale: float = 1.5,
+    random_state: int | np.random.Generator | None = None,
+) -> Bunch:
     r"""Make scores that are miscalibrated in a different direction in each group.
 
     Think of a risk model used in several hospitals. It gives every patient a score p. In one hospital its scores are
@@ -152,7 +154,7 @@ def make_subpopulations(
     )
 
 
-def _group_parameters(slopes, intercepts, n_groups):
+def _group_parameters(slopes: ArrayLike | None, intercepts: ArrayLike | None, n_groups: int) -> Floats:
     """Slope and intercept of every group, shape (n_groups, 2)."""
     if slopes is None and intercepts is None:
         return np.array([PATTERN[g % len(PATTERN)] for g in range(n_groups)])
@@ -161,7 +163,7 @@ def _group_parameters(slopes, intercepts, n_groups):
     return np.column_stack([slopes, intercepts])
 
 
-def _per_group(name, values, n_groups):
+def _per_group(name: str, values: ArrayLike, n_groups: int) -> Floats:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim == 0:
         values = np.full(n_groups, values)
@@ -172,19 +174,19 @@ def _per_group(name, values, n_groups):
     return values
 
 
-def _orthogonal_directions(n_groups, n_features, rng):
+def _orthogonal_directions(n_groups: int, n_features: int, rng: np.random.Generator) -> Floats:
     """Unit vectors at right angles to each other, turned at random, shape (n_groups, n_features)."""
     basis, _ = np.linalg.qr(rng.normal(size=(n_features, n_groups)))
     return basis.T
 
 
-def _describe(slope, intercept):
+def _describe(slope: float, intercept: float) -> str:
     confidence = {-1: "over-confident", 0: "", 1: "under-confident"}[int(np.sign(slope - 1))]
     bias = {-1: "too high", 0: "", 1: "too low"}[int(np.sign(intercept))]
     return " and ".join(filter(None, [confidence, bias])) or "calibrated"
 
 
-def _check_at_least(lowest, **values):
+def _check_at_least(lowest: float, **values: float) -> None:
     for name, value in values.items():
         if not value >= lowest:
             raise ValueError(f"{name}={value!r}; expected at least {lowest}.")

@@ -23,7 +23,7 @@ from clustcal.experiments.tabular.units import Unit, missing_entries, run_unit
 CAPACITY = (300, 8)
 DATASETS = ("credit_approval", "stroke", "support2", "adult")
 # Arguments of `units.run_unit`; none for the study as it is.
-CHOICES = ({}, {"stratify": False}, {"encoding": "one-hot"})
+CHOICES: tuple[dict[str, object], ...] = ({}, {"stratify": False}, {"encoding": "one-hot"})
 # The other binary target of Diabetes 130; its rows stand under a name of their own.
 OTHER_TARGET = "diabetes130-any"
 METHODS = ("Platt", "Beta", "TS", "base")
