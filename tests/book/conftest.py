@@ -23,13 +23,20 @@ def site():
     return build.html
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     """A running Chromium; tests that need it are skipped, with the reason, where there is none."""
-    chromium = pytest.importorskip("chromium", reason="the browser is driven through pipes that this system lacks")
-    path = chromium.executable()
+    visits = pytest.importorskip("visits", reason="Playwright is not installed (extra `test`)")
+    path = visits.executable()
     if path is None:
         pytest.skip("no Chromium here; install one, or name it in the environment variable CHROMIUM")
-    running = chromium.Browser(path)
+    running = visits.Visitor(path)
     yield running
     running.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """axe-core, called through Playwright."""
+    package = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra `test`)")
+    return package.Axe()
