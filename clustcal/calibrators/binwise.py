@@ -20,11 +20,11 @@ class BinwiseCalibration(Containing):
     ----------
     calibrator : PlattScaling, TemperatureScaling, BetaCalibration, VectorScaling or DirichletCalibration
         The family, unfitted. Left out: `TemperatureScaling`.
-    n_bins : int, default=10
+    n_bins : int, "auto" or array-like of edges, default=10
     min_bin_size : float, default=30
         Bins with less weight than this (fewer rows, without weights) use the global fit.
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width or of equal weight; see ``clustcal.core.probabilities.bin_edges``.
+        Bins of equal width or of equal weight; not used with edges. See ``clustcal.core.probabilities.bin_edges``.
     kind : {"top-label", "positive"}, default="top-label"
         The confidence: the highest probability of a row, as in BTS and for any number of classes, or the
         probability of the second of two classes. The paper does not say which of them it takes for two classes.

@@ -20,9 +20,9 @@ class HistogramBinning(OneVsRest):
 
     Parameters
     ----------
-    n_bins : int, default=10
+    n_bins : int, "auto" or array-like of edges, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width or of equal weight; see ``clustcal.core.probabilities.bin_edges``.
+        Bins of equal width or of equal weight; not used with edges. See ``clustcal.core.probabilities.bin_edges``.
     prior : tuple of two floats, optional
         :math:`\alpha` and :math:`\beta`. Left out: :math:`\alpha + \beta = 2` with the frequency of the class among
         all rows for their mean, so that predictions keep the mean of rare events too. The paper's prior is (1, 1),

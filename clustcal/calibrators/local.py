@@ -33,8 +33,8 @@ class LocalRecalibration(Calibrator):
         neighbours. It is a length per column of Z, so bring the columns to a common scale first. As it grows, q
         becomes the accuracy in the bin; towards 0, that of the nearest row. Choose it by validation: the value
         depends on the representation, and the reference works on features reduced to few dimensions.
-    n_bins : int, default=15
-        Bins of equal width.
+    n_bins : int, "auto" or array-like of edges, default=15
+        Bins of equal width, or bins of your own; see ``clustcal.core.probabilities.bin_edges``.
     kind : {"top-label", "positive"}, default="top-label"
         What is recalibrated: the probability of the most probable label, as in the reference and for any number of
         classes, or the probability of the second of two classes (:math:`c_i` then says whether it occurred).
@@ -93,8 +93,9 @@ class LocalRecalibration(Calibrator):
     def _fit(self, data):
         P, weights = data.scores.P, data.weights
         columns = confidence_columns(P, self.kind)
-        edges = bin_edges(None, self.n_bins)
-        bins = assign_bins(take_columns(P, columns), edges)
+        confidence = take_columns(P, columns)
+        edges = bin_edges(confidence, self.n_bins, weights=weights)
+        bins = assign_bins(confidence, edges)
         order = np.argsort(bins, kind="stable")
         order = order[weights[order] > 0]
         # Keep the calibration rows, sorted by the bin of their confidence.

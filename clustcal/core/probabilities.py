@@ -223,8 +223,11 @@ def bin_edges(p, n_bins, strategy="uniform", weights=None):
     Parameters
     ----------
     p : ndarray of shape (n,)
-        Scores in [0, 1]; not used by ``"uniform"``.
-    n_bins : int
+        Scores in [0, 1]; not used by a whole number of ``"uniform"`` bins, nor by edges.
+    n_bins : int, "auto" or array-like of shape (B + 1,)
+        A number of bins; or ``"auto"``, the cube root of the total weight (of the number of rows, without
+        weights), rounded up: the rate at which the squared bias and the variance of a histogram fall together;
+        or the edges themselves, increasing from 0 to 1, whatever the strategy.
     strategy : {"uniform", "quantile"}, default="uniform"
     weights : ndarray of shape (n,), optional
 
@@ -233,17 +236,27 @@ def bin_edges(p, n_bins, strategy="uniform", weights=None):
     edges : ndarray of shape (at most n_bins + 1,)
         Strictly increasing, from 0 to 1.
 
+    Raises
+    ------
+    ValueError
+        If ``n_bins`` or ``strategy`` is not as described.
+
     Examples
     --------
     >>> bin_edges(None, 5)
     array([0. , 0.2, 0.4, 0.6, 0.8, 1. ])
     >>> bin_edges(np.array([0.1, 0.2, 0.3, 0.9]), 2, "quantile")
     array([0. , 0.2, 1. ])
+    >>> bin_edges(np.linspace(0, 1, 27), "auto")
+    array([0.        , 0.33333333, 0.66666667, 1.        ])
+    >>> bin_edges(None, [0, 0.001, 0.01, 1])
+    array([0.   , 0.001, 0.01 , 1.   ])
     """
-    if not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins is {n_bins!r}; expected a whole number of at least 1.")
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy is {strategy!r}; expected one of {STRATEGIES}.")
+    if hasattr(n_bins, "__len__") and not isinstance(n_bins, str):
+        return _own_edges(n_bins)
+    n_bins = _number_of_bins(n_bins, p, weights)
     # j / n_bins is the float that is closest to the edge, which linspace does not always give.
     levels = np.arange(n_bins + 1) / n_bins
     if strategy == "uniform":
@@ -290,6 +303,33 @@ def confidence_columns(P, kind):
 def take_columns(P, columns):
     """Return the element of every row in its column, shape (n,)."""
     return np.take_along_axis(P, columns[:, None], axis=1)[:, 0]
+
+
+def _own_edges(edges):
+    try:
+        found = np.asarray(edges, dtype=np.float64)
+        valid = found.ndim == 1 and len(found) > 1 and found[0] == 0 and found[-1] == 1 and (np.diff(found) > 0).all()
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(f"n_bins is {_shown(edges)}; expected edges that increase from 0 to 1.")
+    return found
+
+
+def _number_of_bins(n_bins, p, weights):
+    if isinstance(n_bins, str) and n_bins == "auto":
+        total = len(p) if weights is None else weights.sum()
+        # The allowance keeps rounding in the sum of the weights from adding a bin to a cube.
+        return max(1, int(np.ceil(np.cbrt(total) * (1 - 1e-12))))
+    if not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins!r}; expected a whole number of at least 1, 'auto', or edges from 0 to 1.")
+    return int(n_bins)
+
+
+def _shown(values):
+    """A list as an error can show it: whole if it is short, else its beginning."""
+    text = str(values.tolist() if isinstance(values, np.ndarray) else list(values))
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _as_float_array(values, name):

@@ -53,9 +53,11 @@ def reliability_curve(
         The label of each column; needed when ``y_true`` lacks a class and its labels are not 0 .. L - 1.
     pos_label : label, optional
         The class whose probability is looked at; by default, of two, the second of the sorted labels.
-    n_bins : int, default=10
+    n_bins : int, "auto" or array-like of edges, default=10
+        How many bins; ``"auto"`` is the cube root of the total weight (the number of rows), rounded up; or edges
+        of your own, increasing from 0 to 1, such as ``[0, 0.001, 0.01, 0.1, 1]`` for rare events.
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, or of equal weight. Equal scores always share a bin.
+        Bins of equal width, or of equal weight; not used with edges. Equal scores always share a bin.
     kind : {"auto", "positive", "top-label"}, default="auto"
         ``"positive"``: the probability of the positive class against whether it occurred. ``"top-label"``:
         the highest probability of each row against whether that class occurred. ``"auto"``: positive for

@@ -53,7 +53,7 @@ def local_calibration_errors(
         Representation of the rows, used as it is: bring columns to a common scale first.
     sample_weight, labels, pos_label
         As in `reliability_curve`.
-    n_bins : int, default=15
+    n_bins : int, "auto" or array-like of edges, default=15
     strategy : {"uniform", "quantile"}, default="uniform"
     kind : {"top-label", "positive", "auto"}, default="top-label"
         Which probability is the confidence: see `reliability_curve`.

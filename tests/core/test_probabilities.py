@@ -137,8 +137,45 @@ class TestBins:
         weighted = bin_edges(scores, n_bins, "quantile", counts.astype(float))
         np.testing.assert_array_equal(weighted, bin_edges(np.repeat(scores, counts), n_bins, "quantile"))
 
+    @pytest.mark.parametrize(("n", "expected"), [(1, 1), (8, 2), (9, 3), (1000, 10), (8000, 20), (1_000_000, 100)])
+    def test_auto_is_the_cube_root_of_the_number_of_rows_rounded_up(self, n, expected):
+        assert len(bin_edges(np.full(n, 0.5), "auto")) == expected + 1
+        assert len(bin_edges(np.full(1, 0.5), "auto", weights=np.array([float(n)]))) == expected + 1
+
+    def test_auto_serves_either_strategy(self):
+        p = np.linspace(0.001, 0.1, 27)
+        np.testing.assert_array_equal(bin_edges(p, "auto"), bin_edges(p, 3))
+        np.testing.assert_array_equal(bin_edges(p, "auto", "quantile"), bin_edges(p, 3, "quantile"))
+
+    @pytest.mark.parametrize("form", [list, tuple, np.array])
+    @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+    def test_own_edges_stay_as_they_are_and_follow_the_rule(self, form, strategy):
+        edges = bin_edges(np.array([0.5]), form([0, 0.001, 0.01, 1]), strategy)
+        assert edges.tolist() == [0.0, 0.001, 0.01, 1.0]
+        assert assign_bins(np.array([0, 0.001, 0.0011, 0.01, 1]), edges).tolist() == [0, 0, 1, 1, 2]
+
     @pytest.mark.parametrize(
-        ("n_bins", "strategy"), [(0, "uniform"), (2.5, "uniform"), (True, "uniform"), (3, "kmeans")]
+        "edges",
+        [
+            np.array([]),
+            [0],
+            [[0], 1],
+            [0, 0.5],
+            [0.1, 1],
+            [0, 0.5, 0.5, 1],
+            [0, 0.7, 0.3, 1],
+            [0, np.nan, 1],
+            [[0, 1]],
+            ["a", "b"],
+        ],
+    )
+    def test_edges_that_do_not_increase_from_0_to_1_are_refused(self, edges):
+        with pytest.raises(ValueError, match="expected edges that increase from 0 to 1"):
+            bin_edges(np.array([0.5]), edges)
+
+    @pytest.mark.parametrize(
+        ("n_bins", "strategy"),
+        [("10", "uniform"), (None, "uniform"), (0, "uniform"), (2.5, "uniform"), (True, "uniform"), (3, "kmeans")],
     )
     def test_bad_choices_are_named(self, n_bins, strategy):
         with pytest.raises(ValueError, match="expected"):
