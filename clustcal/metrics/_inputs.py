@@ -17,37 +17,48 @@ KINDS = ("auto", "positive", "top-label", "classwise")
 
 @dataclass(frozen=True)
 class Forecast:
-    """Checked probabilities P (n, L), label codes (n,), weights (n,), and the column of the positive class."""
+    """Checked probabilities P (n, L), label codes (n,), weights (n,), and the column of the positive class.
+
+    ``one_vs_rest`` says that P has two columns because it was one class of many that was asked for.
+    """
 
     P: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
     classes: np.ndarray
     positive: int | None
+    one_vs_rest: bool = False
 
     @property
     def is_binary(self):
         return self.P.shape[1] == 2
 
 
-def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=None):
+def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=None, *, one_vs_rest=True):
     """Check the arguments that all metrics share and return them as a `Forecast`.
 
-    One column of probabilities belongs to ``pos_label`` (default: the second of the sorted labels); the
-    columns of a matrix belong to ``labels`` (default: the sorted labels), and ``pos_label`` picks one. Columns of a
-    frame that bear the names of the labels are taken by name.
+    One column of probabilities belongs to ``pos_label`` (default: the second of the sorted labels, in whatever
+    order ``labels`` names them); the columns of a matrix belong to ``labels`` (default: the sorted labels), and
+    ``pos_label`` picks one. Of more than two columns it picks that class against all others: a forecast of two
+    columns, unless ``one_vs_rest`` is False. Columns of a frame that bear the names of the labels are taken by name.
     """
     P = as_probabilities(y_prob, name="y_prob")
     one_column = np.ndim(y_prob) == 1 or np.shape(y_prob)[1] == 1
     if one_column and pos_label is not None:
         labels = _negative_then_positive(y_true, labels, pos_label)
-    elif (names := column_names(y_prob)) is not None:
-        order, labels = order_of_columns(names, distinct(as_labels(y_true)), labels, name="y_prob")
-        P = P if order is None else P[:, order]
+    else:
+        if one_column and labels is not None:
+            labels = np.unique(np.array(np.asarray(labels).tolist()))
+        if (names := column_names(y_prob)) is not None:
+            order, labels = order_of_columns(names, distinct(as_labels(y_true)), labels, name="y_prob")
+            P = P if order is None else P[:, order]
     classes, codes = encode_labels(y_true, P.shape[1], classes=labels, require_two=False)
     check_same_length(len(P), y_true=codes)
     weights = as_weights(sample_weight, len(P))
-    return Forecast(P, codes, weights, classes, _positive_column(classes, pos_label))
+    forecast = Forecast(P, codes, weights, classes, _positive_column(classes, pos_label))
+    if one_vs_rest and pos_label is not None and not forecast.is_binary:
+        return _against_the_rest(forecast, pos_label)
+    return forecast
 
 
 def forecast_events(forecast, kind="auto"):
@@ -55,23 +66,42 @@ def forecast_events(forecast, kind="auto"):
 
     ``"positive"``: the probability of the positive class, and whether it occurred. ``"top-label"``: the
     highest probability of the row, and whether that class occurred. ``"classwise"``: one pair per class.
-    ``"auto"``: positive for two classes, top-label for more.
+    ``"auto"``: positive for two classes and for one class of many (pos_label), top-label for more.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
-    if kind == "auto":
-        kind = "positive" if forecast.is_binary else "top-label"
+    kind = resolve_kind(forecast, kind)
     P, codes = forecast.P, forecast.codes
     if kind == "top-label":
         top = P.argmax(axis=1)
         return [(P[np.arange(len(P)), top], (top == codes).astype(float))]
     if kind == "classwise":
         return [(P[:, k], (codes == k).astype(float)) for k in range(P.shape[1])]
-    if forecast.positive is None:
-        raise ValueError(
-            f"kind is 'positive' and y_prob has {P.shape[1]} columns; expected pos_label, to say which is meant."
-        )
     return [(P[:, forecast.positive], (codes == forecast.positive).astype(float))]
+
+
+def event_classes(forecast, kind="auto"):
+    """The kind and the class of each pair of `forecast_events`; the class is None for top labels."""
+    kind = resolve_kind(forecast, kind)
+    if kind == "top-label":
+        return [(kind, None)]
+    columns = range(forecast.P.shape[1]) if kind == "classwise" else [forecast.positive]
+    return [("positive", forecast.classes.tolist()[k]) for k in columns]
+
+
+def resolve_kind(forecast, kind):
+    """Check ``kind`` and say what "auto" means for this forecast."""
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    if kind == "auto":
+        return "positive" if forecast.is_binary else "top-label"
+    if kind == "positive" and forecast.positive is None:
+        n_classes = forecast.P.shape[1]
+        raise ValueError(
+            f"kind is 'positive' and y_prob has {n_classes} columns; expected pos_label, to say which is meant."
+        )
+    if forecast.one_vs_rest and kind != "positive":
+        label = forecast.classes.tolist()[forecast.positive]
+        raise ValueError(f"kind is {kind!r} and pos_label is {label!r}; expected the kind 'positive', or no pos_label.")
+    return kind
 
 
 def forecast_event(forecast, kind):
@@ -96,10 +126,20 @@ def _negative_then_positive(y_true, labels, pos_label):
 
 
 def _positive_column(classes, pos_label):
-    """The column that ``pos_label`` names; without it, the second of two and none of more."""
+    """The column that ``pos_label`` names; without it, that of the second of two sorted labels and none of more."""
     if pos_label is None:
-        return 1 if len(classes) == 2 else None
+        return int(np.argmax(classes == np.unique(classes)[1])) if len(classes) == 2 else None
     found = [column for column, label in enumerate(classes.tolist()) if label == pos_label]
     if not found:
         raise ValueError(f"pos_label is {pos_label!r}; expected one of {classes.tolist()}.")
     return found[0]
+
+
+def _against_the_rest(forecast, pos_label):
+    """The forecast of two columns that speaks of the positive class alone, which is the second."""
+    p = forecast.P[:, forecast.positive]
+    # Labels of any type, so the other one is no number or word that could be mistaken for one of them.
+    classes = np.empty(2, dtype=object)
+    classes[:] = [f"other than {pos_label}", forecast.classes.tolist()[forecast.positive]]
+    codes = (forecast.codes == forecast.positive).astype(np.intp)
+    return Forecast(np.column_stack([1 - p, p]), codes, forecast.weights, classes, 1, one_vs_rest=True)

@@ -7,10 +7,9 @@ of `clustcal.core.probabilities.bin_edges`: (a, b], the first also holding 0.
 import numpy as np
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
-from sklearn.utils import Bunch
 
-from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
+from clustcal.metrics.binned_curves import binned
 
 __all__ = [
     "ada_ece",
@@ -18,7 +17,6 @@ __all__ = [
     "debiased_ece",
     "ece",
     "mce",
-    "reliability_curve",
     "smooth_ece",
 ]
 
@@ -26,65 +24,6 @@ NORMS = ("l1", "l2", "max")
 # Number of cells over [0, 1] that the residuals are spread on, coarse first, for `smooth_ece`.
 GRID_SIZES = (2**12, 2**15, 2**18)
 CELLS_PER_BANDWIDTH = 32
-
-
-def reliability_curve(
-    y_true,
-    y_prob,
-    *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    kind="auto",
-):
-    """Mean forecast and observed frequency in each bin: the points of a reliability diagram.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Labels of any type.
-    y_prob : array-like of shape (n,), (n, 1) or (n, L)
-        Probabilities. One column is the probability of ``pos_label``.
-    sample_weight : array-like of shape (n,), optional
-        A weight of 2 counts as the row given twice.
-    labels : array-like of shape (L,), optional
-        The label of each column; needed when ``y_true`` lacks a class and its labels are not 0 .. L - 1.
-    pos_label : label, optional
-        The class whose probability is looked at; by default, of two, the second of the sorted labels.
-    n_bins : int, "auto" or array-like of edges, default=10
-        How many bins; ``"auto"`` is the cube root of the total weight (the number of rows), rounded up; or edges
-        of your own, increasing from 0 to 1, such as ``[0, 0.001, 0.01, 0.1, 1]`` for rare events.
-    strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, or of equal weight; not used with edges. Equal scores always share a bin.
-    kind : {"auto", "positive", "top-label"}, default="auto"
-        ``"positive"``: the probability of the positive class against whether it occurred. ``"top-label"``:
-        the highest probability of each row against whether that class occurred. ``"auto"``: positive for
-        two classes, top-label for more.
-
-    Returns
-    -------
-    curve : Bunch
-        Arrays with one value per bin that holds any weight, in increasing order of score: ``confidence``
-        (mean forecast), ``frequency`` (share of events), ``count`` (total weight), ``bin`` (its index);
-        and ``edges``, of all bins.
-
-    Raises
-    ------
-    ValueError
-        If the input is not as described.
-
-    Examples
-    --------
-    >>> from clustcal.metrics import reliability_curve
-    >>> curve = reliability_curve([0, 1, 1, 1], [0.2, 0.4, 0.8, 1.0], n_bins=2)
-    >>> curve.confidence, curve.frequency, curve.count
-    (array([0.3, 0.9]), array([0.5, 1. ]), array([2., 2.]))
-    """
-    forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-    p, hit = forecast_event(forecast, kind)
-    return _binned(p, hit, forecast.weights, n_bins, strategy)
 
 
 def ece(
@@ -144,7 +83,7 @@ def ece(
     if norm not in NORMS:
         raise ValueError(f"norm is {norm!r}; expected one of {NORMS}.")
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-    curves = [_binned(p, hit, forecast.weights, n_bins, strategy) for p, hit in forecast_events(forecast, kind)]
+    curves = [binned(p, hit, forecast.weights, n_bins, strategy) for p, hit in forecast_events(forecast, kind)]
     gaps = np.concatenate([np.abs(curve.frequency - curve.confidence) for curve in curves])
     if norm == "max":
         return float(gaps.max())
@@ -333,7 +272,7 @@ def debiased_ece(
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     squares = []
     for p, hit in forecast_events(forecast, kind):
-        curve = _binned(p, hit, forecast.weights, n_bins, strategy)
+        curve = binned(p, hit, forecast.weights, n_bins, strategy)
         enough = curve.count > 1
         count, frequency = curve.count[enough], curve.frequency[enough]
         noise = frequency * (1 - frequency) / (count - 1)
@@ -406,24 +345,6 @@ def smooth_ece(
         raise ValueError(f"bandwidth is {bandwidth!r}; expected a positive number.")
     size = next((s for s in GRID_SIZES if s * bandwidth >= CELLS_PER_BANDWIDTH), GRID_SIZES[-1])
     return _smoothed_norm(_cosine_coefficients(p, residuals, size), bandwidth)
-
-
-def _binned(p, hit, weights, n_bins, strategy):
-    """Weight, mean forecast and frequency of each bin that holds weight, as a Bunch."""
-    edges = bin_edges(p, n_bins, strategy, weights)
-    bins = assign_bins(p, edges)
-    count, forecasts, hits = (
-        np.bincount(bins, weights=values, minlength=len(edges) - 1) for values in (weights, weights * p, weights * hit)
-    )
-    filled = np.flatnonzero(count > 0)
-    count = count[filled]
-    return Bunch(
-        confidence=forecasts[filled] / count,
-        frequency=hits[filled] / count,
-        count=count,
-        bin=filled,
-        edges=edges,
-    )
 
 
 def _smoothing_fixed_point(p, residuals):

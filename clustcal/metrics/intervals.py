@@ -5,9 +5,14 @@ import pandas as pd
 from scipy import stats
 from sklearn.utils import Bunch
 
+from clustcal.metrics._checks import check_count, check_level
 from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics._random import as_generator
 
 __all__ = ["bootstrap_interval", "paired_wilcoxon", "spearman_table", "t_interval"]
+
+# Pairs up to which all assignments of signs are counted, in some tenths of a second.
+EXACT_PAIRS = 500
 
 
 def bootstrap_interval(
@@ -36,8 +41,7 @@ def bootstrap_interval(
     n_resamples : int, default=1000
     stratify : bool, default=False
         Draw within each class, so that rare classes never vanish; the base rate is then taken as known.
-    random_state : int, Generator or None
-        Seed of ``numpy.random.default_rng``.
+    random_state : int, RandomState instance, Generator or None, default=None
     **kwargs
         Passed to the metric.
 
@@ -62,10 +66,10 @@ def bootstrap_interval(
     >>> round(interval.estimate, 4), interval.low <= interval.estimate <= interval.high
     (0.11, True)
     """
-    _check_level(confidence_level)
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples is {n_resamples!r}; expected at least 1.")
-    forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
+    check_level(confidence_level)
+    check_count(n_resamples, "n_resamples")
+    rng = as_generator(random_state)
+    forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label, one_vs_rest=False)
     # Labels of the columns come from all rows, as a resample may lack a class.
     kwargs = {**kwargs, "labels": forecast.classes}
     if forecast.positive is not None:
@@ -76,7 +80,6 @@ def bootstrap_interval(
         weights = None if sample_weight is None else forecast.weights[rows]
         return metric(y[rows], forecast.P[rows], sample_weight=weights, **kwargs)
 
-    rng = np.random.default_rng(random_state)
     everyone = np.arange(len(y))
     strata = [everyone[forecast.codes == k] for k in np.unique(forecast.codes)] if stratify else [everyone]
     samples = np.array(
@@ -118,7 +121,7 @@ def t_interval(values, *, confidence_level=0.95):
     >>> round(interval.mean, 4), round(interval.half_width, 4)
     (3.0, 1.9632)
     """
-    _check_level(confidence_level)
+    check_level(confidence_level)
     values = _as_finite_vector(values, "values")
     n = len(values)
     if n < 2:
@@ -129,10 +132,11 @@ def t_interval(values, *, confidence_level=0.95):
 
 
 def paired_wilcoxon(a, b):
-    """Exact two-sided Wilcoxon signed-rank test of paired values.
+    """Two-sided Wilcoxon signed-rank test of paired values, exact for up to 500 pairs that differ.
 
     Every assignment of signs to the ranks of the absolute differences is equally likely under the null
-    hypothesis; all 2^n are counted, so the p-value is exact for any n and also with ties (mid-ranks).
+    hypothesis; all 2^n are counted, so the p-value is exact, also with ties (mid-ranks). That takes time in
+    proportion to n^3; beyond 500 pairs it is scipy's normal approximation with its correction for ties.
     Pairs without a difference are left out, as Wilcoxon did.
 
     Parameters
@@ -174,9 +178,14 @@ def paired_wilcoxon(a, b):
     # Mid-ranks are multiples of 1/2: doubled, they are whole numbers that can index an array.
     ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(int)
     statistic = int(ranks[moved > 0].sum())
+    if len(moved) <= EXACT_PAIRS:
+        pvalue = _signed_rank_pvalue(ranks, statistic)
+    else:
+        # "approx" is the name that all supported versions of scipy understand.
+        pvalue = float(stats.wilcoxon(moved, method="approx", correction=False).pvalue)
     return Bunch(
         statistic=statistic / 2,
-        pvalue=_signed_rank_pvalue(ranks, statistic),
+        pvalue=pvalue,
         n=int(moved.size),
         n_greater=int((moved > 0).sum()),
         n_less=int((moved < 0).sum()),
@@ -259,8 +268,3 @@ def _as_finite_vector(values, name):
     if not np.isfinite(values).all():
         raise ValueError(f"{name} holds NaN or infinite values; expected finite numbers.")
     return values
-
-
-def _check_level(confidence_level):
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level is {confidence_level!r}; expected a number between 0 and 1.")

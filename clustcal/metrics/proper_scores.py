@@ -30,7 +30,8 @@ def log_loss(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     labels : array-like of shape (L,), optional
         The label of each column. Needed when ``y_true`` lacks a class and its labels are not 0 .. L - 1.
     pos_label : label, optional
-        The class that a single column speaks of; by default the second of the sorted labels.
+        The class that a single column speaks of; by default the second of the sorted labels. Of more than two
+        columns it picks one: the score is that of the forecast of this class against all others.
 
     Returns
     -------
@@ -151,8 +152,8 @@ def roc_auc(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
     P, codes, weights = forecast.P[weighted], forecast.codes[weighted], forecast.weights[weighted]
     present = np.unique(codes)
     if present.size == 1:
-        only = forecast.classes[present[0]]
-        raise ValueError(f"y_true holds only the label {only.item()!r}; expected at least two classes.")
+        only = forecast.classes.tolist()[present[0]]
+        raise ValueError(f"y_true holds only the label {only!r}; expected at least two classes.")
     columns = [1] if forecast.is_binary else present
     areas = [roc_auc_score(codes == k, P[:, k], sample_weight=weights) for k in columns]
     return float(np.mean(areas))

@@ -7,6 +7,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIAGONAL_COLOUR = "0.45"
 
 
+def next_look(drawn):
+    """Marker of the next line on axes that hold ``drawn`` of them already.
+
+    When the colours come round again the markers are one further, so that no two of 49 lines look alike.
+    """
+    marker = MARKERS[(drawn + drawn // len(MARKERS)) % len(MARKERS)]
+    return {"marker": marker, "markeredgecolor": "white", "zorder": 3}
+
+
 def style():
     """Context manager: figures made inside it have the look of this package.
 

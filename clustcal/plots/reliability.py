@@ -5,33 +5,39 @@ Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibratio
 
 import numpy as np
 
-from clustcal.core.probabilities import assign_bins
-from clustcal.metrics import reliability_curve
-from clustcal.metrics._inputs import forecast_event, read_forecast
-from clustcal.plots._style import DIAGONAL_COLOUR, MARKERS
+from clustcal.metrics import ReliabilityCurve, reliability_curve
+from clustcal.metrics._checks import check_level
+from clustcal.plots._style import DIAGONAL_COLOUR, next_look
 
 # The panel of counts below the diagram: its name, and its height as a share of the diagram's.
 COUNTS_LABEL = "counts"
 COUNTS_HEIGHT = 0.2
+# Lines up to which a legend finds room inside the diagram.
+FEW_LINES = 4
 PREDICTED_COLOUR, OBSERVED_COLOUR = "#E69F00", "#0072B2"
+# What the legend calls each kind of interval.
+BAND_NAMES = {"clopper-pearson": "Clopper-Pearson", "wilson": "Wilson", "bootstrap": "bootstrap"}
 
 
 class ReliabilityDisplay:
     """Reliability diagram: square axes, the diagonal, one marker per bin, and a panel of bin counts.
 
-    Make one with `from_predictions` or `from_estimator`. Several on the same axes share the panel.
+    Make one with `from_predictions`, `from_estimator` or, of a curve at hand such as one merged from batches,
+    `from_curve`. Several on the same axes share the panel.
 
     Parameters
     ----------
-    curve : Bunch
+    curve : ReliabilityCurve, or dict of them by class
         What `clustcal.metrics.reliability_curve` returns.
     band : tuple of two ndarrays of shape (n_bins,), optional
-        Lower and upper limit of the observed frequency of each bin in ``curve``.
+        Lower and upper limit of the observed frequency of each bin in ``curve``; for a dict, one by class.
     band_level : float, optional
         Confidence level of the band, for the legend.
+    band_name : str, optional
+        Kind of the band, for the legend.
     name : str, optional
         Label in the legend.
-    kind : {"positive", "top-label"}, default="positive"
+    kind : {"positive", "top-label", "classwise"}, default="positive"
         What the curve is about; names the axes.
     pos_label : label, optional
         Named on the axes if given.
@@ -41,8 +47,8 @@ class ReliabilityDisplay:
     ax_, counts_ax_ : matplotlib Axes
         The diagram and its panel of counts (None if not asked for, or if ``ax`` is not part of a grid).
     figure_ : matplotlib Figure
-    line_ : matplotlib Line2D
-    band_ : matplotlib artist or None
+    line_ : matplotlib Line2D, or dict of them by class
+    band_ : matplotlib artist or None, or dict of them by class
 
     Examples
     --------
@@ -54,10 +60,21 @@ class ReliabilityDisplay:
     array([0.33, 0.67])
     """
 
-    def __init__(self, curve, *, band=None, band_level=None, name=None, kind="positive", pos_label=None):
+    def __init__(
+        self,
+        curve,
+        *,
+        band=None,
+        band_level=None,
+        band_name=None,
+        name=None,
+        kind="positive",
+        pos_label=None,
+    ):
         self.curve = curve
         self.band = band
         self.band_level = band_level
+        self.band_name = band_name
         self.name = name
         self.kind = kind
         self.pos_label = pos_label
@@ -98,6 +115,7 @@ class ReliabilityDisplay:
         strategy="uniform",
         kind="auto",
         band=0.95,
+        interval="clopper-pearson",
         n_resamples=200,
         random_state=0,
         name=None,
@@ -112,13 +130,15 @@ class ReliabilityDisplay:
         Parameters
         ----------
         y_true, y_prob, sample_weight, labels, pos_label, n_bins, strategy, kind
-            As in `clustcal.metrics.reliability_curve`.
+            As in `clustcal.metrics.reliability_curve`; ``"classwise"`` draws one line per class.
         band : float or None, default=0.95
-            Confidence level of a percentile band of the frequencies, by resampling rows; None for none. It
-            has no width at a bin of only events or of none, as resampling cannot show what never occurred.
+            Confidence level of the interval of each frequency, drawn as a band; None for none.
+        interval : {"clopper-pearson", "wilson", "bootstrap"}, default="clopper-pearson"
+            How the intervals are made: see `clustcal.metrics.proportion_interval`. Those of the bootstrap are too
+            short for rare events, and have no width at a bin of only events or of none.
         n_resamples : int, default=200
-        random_state : int, Generator or None, default=0
-            Seed of the resampling; fixed by default, so that a figure does not change from run to run.
+        random_state : int, RandomState instance, Generator or None, default=0
+            The last two are for the bootstrap; fixed by default, so that a figure does not change from run to run.
         name : str, optional
             Label in the legend.
         ax : matplotlib Axes, optional
@@ -141,8 +161,8 @@ class ReliabilityDisplay:
         ValueError
             If the input is not as described.
         """
-        if band is not None and not 0 < band < 1:
-            raise ValueError(f"band is {band!r}; expected a confidence level between 0 and 1, or None.")
+        if band is not None:
+            check_level(band, "band")
         curve = reliability_curve(
             y_true,
             y_prob,
@@ -152,15 +172,45 @@ class ReliabilityDisplay:
             n_bins=n_bins,
             strategy=strategy,
             kind=kind,
+            interval=None if band is None else interval,
+            confidence_level=0.95 if band is None else band,
+            n_resamples=n_resamples,
+            random_state=random_state,
         )
-        forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-        if kind == "auto":
-            kind = "positive" if forecast.is_binary else "top-label"
-        limits = None
-        if band is not None:
-            p, hit = forecast_event(forecast, kind)
-            limits = _frequency_band(curve, p, hit, forecast.weights, band, n_resamples, random_state)
-        display = cls(curve, band=limits, band_level=band, name=name, kind=kind, pos_label=pos_label)
+        look = {"counts": counts, "limit": limit, "legend": legend}
+        return cls.from_curve(curve, name=name, pos_label=pos_label, ax=ax, **look, **line_kwargs)
+
+    @classmethod
+    def from_curve(
+        cls, curve, *, name=None, pos_label=None, ax=None, counts=True, limit=1.0, legend=True, **line_kwargs
+    ):
+        """Diagram of a curve, with the intervals that it holds.
+
+        Parameters
+        ----------
+        curve : ReliabilityCurve, or dict of them by class
+            What `clustcal.metrics.reliability_curve` returns.
+        name, ax, counts, limit, legend, **line_kwargs
+            As in `from_predictions`.
+        pos_label : label, optional
+            Named on the axes if given.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        curves = curve if _is_classwise(curve) else {None: curve}
+        bands = {label: (part.low, part.high) if "low" in part else None for label, part in curves.items()}
+        first = next(iter(curves.values()))
+        display = cls(
+            curve,
+            band=bands if _is_classwise(curve) else bands[None],
+            band_level=first.confidence_level,
+            band_name=BAND_NAMES.get(first.interval),
+            name=name,
+            kind="classwise" if _is_classwise(curve) else first.kind,
+            pos_label=pos_label,
+        )
         return display.plot(ax, counts=counts, limit=limit, legend=legend, **line_kwargs)
 
     def plot(self, ax=None, *, name=None, counts=True, diagonal=True, limit=1.0, legend=True, **line_kwargs):
@@ -188,40 +238,62 @@ class ReliabilityDisplay:
         self
         """
         name = self.name if name is None else name
-        ax = _new_axes() if ax is None else ax
+        # A line per class leaves no room for a legend inside; on given axes there may be none beside either.
+        beside = ax is None and self.kind == "classwise" and len(self.curve) > FEW_LINES
+        ax = _new_axes(width=7.2 if beside and legend else 4.6) if ax is None else ax
         labels = set(ax.get_legend_handles_labels()[1])
         if diagonal and "perfect calibration" not in labels:
             look = {"color": DIAGONAL_COLOUR, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 1}
             ax.plot([0, 1], [0, 1], label="perfect calibration", **look)
-        drawn = len([line for line in ax.lines if line.get_gid() == "reliability"])
-        options = {"marker": MARKERS[drawn % len(MARKERS)], "markeredgecolor": "white", "zorder": 3}
         # Unclipped where all is shown, so that markers at 0 and 1 do not lose a half to the frame.
-        options["clip_on"] = limit < 1
-        (self.line_,) = ax.plot(
-            self.curve.confidence, self.curve.frequency, **{"label": name, **options, **line_kwargs}
-        )
-        self.line_.set_gid("reliability")
-        self.band_ = None if self.band is None else self._draw_band(ax, labels)
-        self.counts_ax_ = _draw_counts(ax, self.curve, self.line_) if counts else None
+        options = {"clip_on": limit < 1, **line_kwargs}
+        if self.kind == "classwise":
+            parts = {label: self._draw(ax, label, name, counts, options) for label in self.curve}
+            self.line_ = {label: line for label, (line, _, _) in parts.items()}
+            self.band_ = {label: band for label, (_, band, _) in parts.items()}
+            self.counts_ax_ = next(iter(parts.values()))[2]
+        else:
+            self.line_, self.band_, self.counts_ax_ = self._draw(ax, None, name, counts, options)
         _set_up_square(ax, self.counts_ax_, limit, *self._axis_labels())
         if legend:
-            _draw_legend(ax)
+            _draw_legend(ax, beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_band(self, ax, labels):
-        low, high = self.band
-        label = f"{self.band_level:.0%} bootstrap band".replace("%", " %") if self.band_level else "band"
-        colour = self.line_.get_color()
-        label = "_" + label if label in labels else label
+    def _draw(self, ax, label, name, counts, options):
+        """Draw one curve (that of a class, if there is one for each): its line, band and counts."""
+        classwise = self.kind == "classwise"
+        curve, band = (self.curve[label], self.band and self.band[label]) if classwise else (self.curve, self.band)
+        if classwise:
+            name = str(label) if name is None else f"{name}: {label}"
+        look = next_look(len([line for line in ax.lines if line.get_gid() == "reliability"]))
+        (line,) = ax.plot(curve.confidence, curve.frequency, **{"label": name, **look, **options})
+        line.set_gid("reliability")
+        band = None if band is None else self._draw_band(ax, curve, band, line)
+        return line, band, _draw_counts(ax, curve, line) if counts else None
+
+    def _draw_band(self, ax, curve, band, line):
+        low, high = band
+        # Bands of many classes would hide each other; a bar stays with its point.
+        bars = self.kind == "classwise"
+        label = " ".join(filter(None, [self._level(), self.band_name, "intervals" if bars else "band"]))
+        label = "_" + label if label in ax.get_legend_handles_labels()[1] else label
+        colour = line.get_color()
+        if bars:
+            return ax.vlines(curve.confidence, low, high, color=colour, alpha=0.5, lw=1.2, zorder=2, label=label)
         if len(low) == 1:
             # A band needs two points; a single bin gets a bar.
-            return ax.vlines(self.curve.confidence, low, high, color=colour, alpha=0.4, lw=6, label=label)
-        return ax.fill_between(self.curve.confidence, low, high, color=colour, alpha=0.18, lw=0, label=label)
+            return ax.vlines(curve.confidence, low, high, color=colour, alpha=0.4, lw=6, label=label)
+        return ax.fill_between(curve.confidence, low, high, color=colour, alpha=0.18, lw=0, label=label)
+
+    def _level(self):
+        return f"{100 * self.band_level:.4g} %" if self.band_level else None
 
     def _axis_labels(self):
         if self.kind == "top-label":
             return "Mean confidence", "Accuracy"
+        if self.kind == "classwise":
+            return "Mean predicted probability of a class", "Observed frequency of the class"
         of_class = "" if self.pos_label is None else f" of {self.pos_label}"
         return f"Mean predicted probability{of_class}", f"Observed frequency{of_class}"
 
@@ -236,6 +308,8 @@ def plot_reliability_bars(
     n_bins=10,
     strategy="uniform",
     kind="auto",
+    band=0.95,
+    interval="clopper-pearson",
     name=None,
     ax=None,
     counts=True,
@@ -245,12 +319,16 @@ def plot_reliability_bars(
     """Reliability diagram as pairs of bars, as in Fig. 1 of the paper.
 
     In each bin that holds rows, the left bar (orange) is the mean predicted probability and the right one (blue,
-    hatched) the observed frequency.
+    hatched) the observed frequency, with its interval.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, labels, pos_label, n_bins, strategy, kind
         As in `clustcal.metrics.reliability_curve`.
+    band : float or None, default=0.95
+        Confidence level of the interval of each frequency; None for none.
+    interval : {"clopper-pearson", "wilson"}, default="clopper-pearson"
+        How it is made: see `clustcal.metrics.proportion_interval`.
     name : str, optional
         Title of the axes.
     ax : matplotlib Axes, optional
@@ -273,6 +351,10 @@ def plot_reliability_bars(
     >>> len(ax.patches)
     4
     """
+    if band is not None:
+        check_level(band, "band")
+        if interval not in ("clopper-pearson", "wilson"):
+            raise ValueError(f"interval is {interval!r}; expected 'clopper-pearson' or 'wilson'.")
     curve = reliability_curve(
         y_true,
         y_prob,
@@ -282,7 +364,11 @@ def plot_reliability_bars(
         n_bins=n_bins,
         strategy=strategy,
         kind=kind,
+        interval=None if band is None else interval,
+        confidence_level=0.95 if band is None else band,
     )
+    if _is_classwise(curve):
+        raise ValueError("kind is 'classwise'; expected 'positive' (with pos_label) or 'top-label' for bars.")
     ax = _new_axes() if ax is None else ax
     left, right = curve.edges[curve.bin], curve.edges[curve.bin + 1]
     width = 0.42 * (right - left)
@@ -298,6 +384,11 @@ def plot_reliability_bars(
         lw=0,
         label="observed frequency",
     )
+    if band is not None:
+        reach = np.abs(np.array([curve.low, curve.high]) - curve.frequency)
+        look = {"fmt": "none", "ecolor": "0.15", "elinewidth": 1.2, "capsize": 2.5}
+        label = f"{100 * band:.4g} % {BAND_NAMES[interval]} interval"
+        ax.errorbar(middle + width / 2, curve.frequency, reach, label=label, **look)
     counts_ax = _draw_counts(ax, curve) if counts else None
     _set_up_square(ax, counts_ax, limit, "Predicted probability, binned", "Probability")
     ax.set_title(name or "")
@@ -306,11 +397,15 @@ def plot_reliability_bars(
     return ax
 
 
-def _new_axes():
+def _is_classwise(curve):
+    return not isinstance(curve, ReliabilityCurve)
+
+
+def _new_axes(width=4.6):
     import matplotlib.pyplot as plt
 
     # "compressed" is the layout that allows for axes of fixed shape.
-    return plt.subplots(figsize=(4.6, 5.4), layout="compressed")[1]
+    return plt.subplots(figsize=(width, 5.4), layout="compressed")[1]
 
 
 def _set_up_square(ax, counts_ax, limit, x_label, y_label):
@@ -327,11 +422,12 @@ def _set_up_square(ax, counts_ax, limit, x_label, y_label):
     ax.tick_params(labelbottom=counts_ax is None)
 
 
-def _draw_legend(ax):
+def _draw_legend(ax, beside=False):
     handles, labels = ax.get_legend_handles_labels()
     # What is compared comes first, what helps to read it after.
     order = sorted(range(len(handles)), key=lambda i: handles[i].get_gid() != "reliability")
-    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc="best", borderaxespad=0.3)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if beside else {"loc": "best"}
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], borderaxespad=0.3, **place)
 
 
 def _draw_counts(ax, curve, line=None):
@@ -396,19 +492,3 @@ def _short(count):
         if count >= unit:
             return f"{count / unit:.3g}{suffix}"
     return f"{count:.3g}"
-
-
-def _frequency_band(curve, p, hit, weights, level, n_resamples, random_state):
-    """Percentile limits, each (n_bins,), of the frequency of each bin of ``curve`` over resampled rows."""
-    rng = np.random.default_rng(random_state)
-    n, size = len(p), len(curve.edges) - 1
-    bins = assign_bins(p, curve.edges)
-    hits = weights * hit
-    samples = np.full((n_resamples, len(curve.bin)), np.nan)
-    for sample in samples:
-        rows = rng.integers(n, size=n)
-        total = np.bincount(bins[rows], weights[rows], size)[curve.bin]
-        occurred = np.bincount(bins[rows], hits[rows], size)[curve.bin]
-        np.divide(occurred, total, out=sample, where=total > 0)
-    # A bin of one row is missing from a third of the resamples and says nothing there.
-    return tuple(np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0))

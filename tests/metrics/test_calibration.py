@@ -136,9 +136,12 @@ def test_one_score_for_all_makes_one_bin():
     assert (curve.confidence.tolist(), curve.frequency.tolist()) == ([0.5], [0.75])
 
 
-def test_a_curve_has_no_classwise_kind():
-    with pytest.raises(ValueError, match="kind is 'classwise'"):
-        reliability_curve([0, 1], [0.2, 0.7], kind="classwise")
+def test_a_classwise_curve_is_one_curve_per_class(many):
+    y, P = many
+    curves = reliability_curve(y, P, kind="classwise")
+    assert list(curves) == [0, 1, 2]
+    for k, curve in curves.items():
+        assert curve.frequency == pytest.approx(reliability_curve(y == k, P[:, k]).frequency)
 
 
 # Other libraries --------------------------------------------------------------------------------------------

@@ -84,7 +84,66 @@ def test_pos_label_picks_a_column_of_a_matrix(metric):
 def test_labels_name_the_columns(metric):
     words = np.where(Y == 1, "ill", "well")
     columns = np.column_stack([1 - P, P])
-    assert metric(words, columns, labels=["well", "ill"]) == pytest.approx(metric(Y, P), abs=1e-12)
+    named = metric(words, columns, labels=["well", "ill"], pos_label="ill")
+    assert named == pytest.approx(metric(Y, P), abs=1e-12)
+
+
+@each_metric
+def test_the_order_of_labels_moves_columns_and_not_the_positive_class(metric):
+    """The positive class is the second of the sorted labels, however a model orders its classes_."""
+    words = np.where(Y == 1, "yes", "no")
+    columns = np.column_stack([P, 1 - P])
+    assert metric(words, columns, labels=["yes", "no"]) == pytest.approx(metric(Y, P), abs=1e-12)
+    assert metric(words, P, labels=["yes", "no"]) == metric(words, P, labels=["no", "yes"]) == metric(Y, P)
+    assert metric(1 - Y, columns, labels=[0, 1], pos_label=0) == pytest.approx(metric(Y, P), abs=1e-12)
+
+
+def test_one_column_belongs_to_the_second_of_the_sorted_labels():
+    """(.2^2 + .1^2) / 2."""
+    assert metrics.brier(["no", "yes"], [0.2, 0.9], labels=["yes", "no"]) == pytest.approx(0.025)
+    assert metrics.brier(["no", "yes"], [0.2, 0.9], labels=["yes", "no"], pos_label="no") == pytest.approx(0.725)
+    curve = metrics.reliability_curve([1, 1, 0], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], labels=[1, 0], n_bins=1)
+    assert (curve.confidence[0], curve.frequency[0], curve.pos_label) == (pytest.approx(0.6), pytest.approx(2 / 3), 1)
+
+
+# Metrics that read a top label unless told otherwise, and those that are about all classes.
+OF_TOP_LABEL, OF_ALL = ["lce", "mlce"], ["classwise_ece"]
+
+
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {*OF_ALL, "bootstrap"}))
+def test_pos_label_of_many_classes_speaks_of_that_class(name):
+    """mlflow pull request 14702, skore pull request 1764: the calibration of one class of many."""
+    rng = np.random.default_rng(0)
+    many = rng.dirichlet(np.ones(4), 200)
+    y = np.array([rng.choice(4, p=row) for row in many])
+    options = {"kind": "positive"} if name in OF_TOP_LABEL else {}
+    against_the_rest = NUMBERS[name]((y == 2).astype(int), many[:, 2], **options)
+    assert NUMBERS[name](y, many, pos_label=2, **options) == pytest.approx(against_the_rest, abs=1e-12)
+    words = np.array(list("dbca"))[y]  # names of columns in no order
+    of_c = NUMBERS[name](words, many, labels=list("dbca"), pos_label="c", **options)
+    assert of_c == pytest.approx(against_the_rest, abs=1e-12)
+
+
+def test_the_bootstrap_passes_on_which_class_is_meant():
+    rng = np.random.default_rng(0)
+    many = rng.dirichlet(np.ones(3), 100)
+    y = np.array([rng.choice(3, p=row) for row in many])
+    of_one = metrics.bootstrap_interval(metrics.ece, y, many, pos_label=1, n_resamples=3, random_state=0)
+    assert of_one.estimate == pytest.approx(metrics.ece(y == 1, many[:, 1]))
+
+
+@pytest.mark.parametrize("name", [*OF_TOP_LABEL, *OF_ALL])
+def test_pos_label_of_many_classes_is_refused_where_it_cannot_be_followed(name):
+    many = np.full((3, 3), 1 / 3)
+    with pytest.raises(ValueError, match="pos_label is 2; expected the kind 'positive', or no pos_label"):
+        NUMBERS[name]([0, 1, 2], many, pos_label=2)
+
+
+@pytest.mark.parametrize("name", ["ece", "mce", "debiased_ece", "reliability_curve"])
+@pytest.mark.parametrize("kind", ["top-label", "classwise"])
+def test_pos_label_and_another_kind_contradict_each_other(name, kind):
+    with pytest.raises(ValueError, match=f"kind is '{kind}' and pos_label is 2"):
+        NUMBERS[name]([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=2, kind=kind)
 
 
 @each_metric
@@ -163,10 +222,23 @@ def test_an_unknown_strategy_is_named_in_the_error(name):
 
 
 @pytest.mark.parametrize("name", [*BINNED, "ada_ece"])
-@pytest.mark.parametrize("n_bins", [0, -1, 2.5, "10"])
+@pytest.mark.parametrize("n_bins", [0, -1, 2.5, "10", [0, 0.5], [0.5, 0.1, 1]])
 def test_a_number_of_bins_that_is_none_is_refused(name, n_bins):
     with pytest.raises(ValueError, match="n_bins is"):
         NUMBERS[name](Y, P, n_bins=n_bins)
+
+
+@pytest.mark.parametrize("name", [*BINNED, "ada_ece"])
+def test_bins_by_rule_and_own_edges_serve_every_binned_metric(name):
+    """The cube root of 300 rows, rounded up, is 7; edges that are those of five bins give their value."""
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p**2).astype(int)
+    assert NUMBERS[name](y, p, n_bins="auto") == NUMBERS[name](y, p, n_bins=7)
+    if name not in ("ada_ece", "debiased_ece"):  # whose bins hold equal weight, unless edges are given
+        assert NUMBERS[name](y, p, n_bins=[0, 0.2, 0.4, 0.6, 0.8, 1]) == NUMBERS[name](y, p, n_bins=5)
+    rare = [0, 0.001, 0.01, 0.1, 1]
+    assert np.isfinite(NUMBERS[name](y, p**5, n_bins=rare))
 
 
 @pytest.mark.parametrize("name", ["ece", "mce", "ada_ece", "debiased_ece", "smooth_ece", "lce", "reliability_curve"])

@@ -1,5 +1,6 @@
 """Intervals, the exact signed-rank test and correlation tables against scipy, enumeration and hand calculation."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -45,6 +46,19 @@ def test_a_seed_fixes_the_interval(data):
     other = bootstrap_interval(ece, *data, n_resamples=20, random_state=4).samples
     assert (same[0] == same[1]).all()
     assert not (same[0] == other).all()
+
+
+def test_random_state_means_what_it_does_elsewhere(data):
+    """A seed and a Generator of it are one; a RandomState moves on when it is drawn from; other things are refused."""
+    draw = lambda state: bootstrap_interval(ece, *data, n_resamples=5, random_state=state).samples
+    assert (draw(3) == draw(np.random.default_rng(3))).all()
+    assert (draw(np.random.RandomState(3)) == draw(np.random.RandomState(3))).all()
+    state = np.random.RandomState(3)
+    assert not (draw(state) == draw(state)).all()
+    assert len(draw(None)) == len(draw(np.int64(3))) == 5
+    for bad in ("3", -1, 1.5, True):
+        with pytest.raises(ValueError, match="random_state is"):
+            draw(bad)
 
 
 def test_a_higher_level_is_wider(data):
@@ -156,6 +170,25 @@ def test_many_pairs_stay_exact_and_finite():
     result = paired_wilcoxon(a, np.zeros(400))
     approximate = stats.wilcoxon(a, method="approx")
     assert result.pvalue == pytest.approx(approximate.pvalue, rel=0.02)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_more_pairs_than_500_take_scipys_approximation_in_no_time(tied):
+    rng = np.random.default_rng(12)
+    a = rng.normal(0.01, size=20_000)
+    a = np.round(a, 1) if tied else a
+    start = time.perf_counter()
+    found = paired_wilcoxon(a, np.zeros(len(a)))
+    assert time.perf_counter() - start < 1
+    assert found.pvalue == pytest.approx(stats.wilcoxon(a, method="approx").pvalue, rel=1e-12)
+    assert found.n == np.count_nonzero(a)
+
+
+@pytest.mark.parametrize("n", [500, 501])
+def test_the_two_ways_agree_where_they_meet(n):
+    rng = np.random.default_rng(13)
+    a = rng.normal(0.1, size=n)
+    assert paired_wilcoxon(a, np.zeros(n)).pvalue == pytest.approx(stats.wilcoxon(a, method="exact").pvalue, rel=0.02)
 
 
 @pytest.mark.parametrize(

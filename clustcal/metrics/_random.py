@@ -1,0 +1,35 @@
+"""One meaning of ``random_state`` for all that draws: what scikit-learn accepts, and numpy's Generators."""
+
+from numbers import Integral
+
+import numpy as np
+
+
+def as_generator(random_state):
+    """Return the numpy Generator that ``random_state`` stands for.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        A whole number is a seed. A RandomState or a Generator is drawn from, and so moves on. None: new entropy.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        # The Generator draws from the same stream of bits, which thus moves on as users of RandomState expect.
+        return np.random.Generator(random_state._bit_generator)
+    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0
+    if random_state is None or is_seed:
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state is {random_state!r}; expected a whole number of at least 0, a RandomState, a Generator or None."
+    )
