@@ -58,8 +58,15 @@ METRICS = {
     name: getattr(metrics, name)
     for name in (
         *("log_loss", "brier", "accuracy", "roc_auc", "ece", "mce", "ada_ece", "classwise_ece", "debiased_ece"),
-        *("smooth_ece", "reliability_curve", "murphy_decomposition", "rejection_curve"),
+        *("smooth_ece", "reliability_curve", "murphy_decomposition", "rejection_curve", "spiegelhalter_test"),
+        *("cox_calibration", "calibration_in_the_large", "corp_decomposition", "corp_curve", "decision_curve"),
+        *("cost_curve", "refinement_decomposition"),
     )
+}
+METRICS |= {
+    "expected_cost": lambda y, p, **kw: metrics.expected_cost(y, p, [[0, 1], [1, 0]], **kw),
+    "multicalibration_error": lambda y, p, **kw: metrics.multicalibration_error(y, p, np.arange(N) % 3, **kw),
+    "compare_calibration": lambda y, p, **kw: metrics.compare_calibration(y, {"one": p, "other": p}, **kw),
 }
 
 

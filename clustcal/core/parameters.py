@@ -21,3 +21,9 @@ def check_whole_number(name, value, lowest=1):
     """Raise a ValueError unless the parameter is a whole number of at least the lowest."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
         raise ValueError(f"{name} is {value!r}; expected a whole number of at least {lowest}.")
+
+
+def check_level(name, value):
+    """Raise a ValueError unless the parameter is a number strictly between 0 and 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")

@@ -13,34 +13,52 @@ from clustcal.metrics.calibration import (
     mce,
     smooth_ece,
 )
+from clustcal.metrics.calibration_tests import calibration_in_the_large, cox_calibration, spiegelhalter_test
+from clustcal.metrics.comparison import adjust_pvalues, compare_calibration
+from clustcal.metrics.corp import corp_curve, corp_decomposition
+from clustcal.metrics.decision_curves import cost_curve, decision_curve, expected_cost
 from clustcal.metrics.decisions import rejection_curve
 from clustcal.metrics.decomposition import murphy_decomposition
+from clustcal.metrics.group_calibration import multicalibration_error
 from clustcal.metrics.intervals import bootstrap_interval, paired_wilcoxon, spearman_table, t_interval
 from clustcal.metrics.local_errors import lce, local_calibration_errors, mlce
 from clustcal.metrics.proper_scores import accuracy, brier, log_loss, roc_auc
 from clustcal.metrics.proportions import proportion_interval
+from clustcal.metrics.refinement import refinement_decomposition
 
 __all__ = [
     "ReliabilityCurve",
     "accuracy",
     "ada_ece",
+    "adjust_pvalues",
     "bootstrap_interval",
     "brier",
+    "calibration_in_the_large",
     "classwise_ece",
+    "compare_calibration",
+    "corp_curve",
+    "corp_decomposition",
+    "cost_curve",
+    "cox_calibration",
     "debiased_ece",
+    "decision_curve",
     "ece",
+    "expected_cost",
     "lce",
     "local_calibration_errors",
     "log_loss",
     "mce",
     "mlce",
+    "multicalibration_error",
     "murphy_decomposition",
     "paired_wilcoxon",
     "proportion_interval",
+    "refinement_decomposition",
     "rejection_curve",
     "reliability_curve",
     "roc_auc",
     "smooth_ece",
     "spearman_table",
+    "spiegelhalter_test",
     "t_interval",
 ]

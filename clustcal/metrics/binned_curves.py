@@ -6,10 +6,10 @@ A curve holds the sums over the rows of its bins, so that those of two batches a
 import numpy as np
 from sklearn.utils import Bunch
 
+from clustcal.core.parameters import check_level, check_whole_number
 from clustcal.core.probabilities import assign_bins, bin_edges
-from clustcal.metrics._checks import check_count, check_level
+from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import event_classes, forecast_events, read_forecast
-from clustcal.metrics._random import as_generator
 from clustcal.metrics.proportions import INTERVALS, clopper_pearson, effective_counts, wilson
 
 __all__ = ["ReliabilityCurve", "reliability_curve"]
@@ -149,8 +149,8 @@ def reliability_curve(
     """
     if interval is not None and interval not in INTERVALS:
         raise ValueError(f"interval is {interval!r}; expected one of {INTERVALS} or None.")
-    check_level(confidence_level)
-    check_count(n_resamples, "n_resamples")
+    check_level("confidence_level", confidence_level)
+    check_whole_number("n_resamples", n_resamples)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     curves = []

@@ -5,9 +5,9 @@ import pandas as pd
 from scipy import stats
 from sklearn.utils import Bunch
 
-from clustcal.metrics._checks import check_count, check_level
+from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import read_forecast
-from clustcal.metrics._random import as_generator
 
 __all__ = ["bootstrap_interval", "paired_wilcoxon", "spearman_table", "t_interval"]
 
@@ -66,8 +66,8 @@ def bootstrap_interval(
     >>> round(interval.estimate, 4), interval.low <= interval.estimate <= interval.high
     (0.11, True)
     """
-    check_level(confidence_level)
-    check_count(n_resamples, "n_resamples")
+    check_level("confidence_level", confidence_level)
+    check_whole_number("n_resamples", n_resamples)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label, one_vs_rest=False)
     # Labels of the columns come from all rows, as a resample may lack a class.
@@ -121,7 +121,7 @@ def t_interval(values, *, confidence_level=0.95):
     >>> round(interval.mean, 4), round(interval.half_width, 4)
     (3.0, 1.9632)
     """
-    check_level(confidence_level)
+    check_level("confidence_level", confidence_level)
     values = _as_finite_vector(values, "values")
     n = len(values)
     if n < 2:

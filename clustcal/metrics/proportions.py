@@ -6,8 +6,8 @@ Exact where an exact one exists. Weighted rows enter through Kish's effective nu
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from clustcal.metrics._checks import check_level
-from clustcal.metrics._random import as_generator
+from clustcal.core.parameters import check_level
+from clustcal.core.random_states import as_generator
 
 __all__ = ["proportion_interval"]
 
@@ -83,7 +83,7 @@ def proportion_interval(
     >>> round(low, 4), round(high, 4)
     (0.0, 0.0284)
     """
-    check_level(confidence_level)
+    check_level("confidence_level", confidence_level)
     if method not in INTERVALS:
         raise ValueError(f"method is {method!r}; expected one of {INTERVALS}.")
     events, trials = _checked_counts(events, trials)
@@ -122,6 +122,45 @@ def effective_counts(weight, squared_weight, weight_of_events):
     """Kish's number of rows and the number of events among them, from sums of weights and of their squares."""
     trials = weight**2 / squared_weight
     return np.minimum(trials * (weight_of_events / weight), trials), trials
+
+
+def shares_interval(shares, n_rows, worth, confidence_level):
+    """Limits of sums of multinomial shares, each times its worth, by the method of variance estimates recovery.
+
+    Each share has Clopper-Pearson limits. The distance from the sum to its lower limit is put together from the
+    distances of its parts, each towards the end that lowers the sum, with the correlations of a multinomial:
+
+    .. math:: L = S - \\sqrt{\\sum_{jk} d_j d_k \\rho_{jk} \\, \\mathrm{sign}(c_j c_k)}
+
+    Parameters
+    ----------
+    shares : ndarray of shape (b, m)
+        Of disjoint kinds of rows; what they lack to 1 is worth nothing.
+    n_rows : float
+        The number of rows, Kish's effective one if they are weighted.
+    worth : ndarray of shape (b, m)
+        What a share of 1 would be worth.
+
+    Returns
+    -------
+    low, high : ndarrays of shape (b,)
+    """
+    shares = shares.clip(0, 1)
+    low, high = clopper_pearson(n_rows * shares, np.full(shares.shape, n_rows), confidence_level)
+    total = (shares * worth).sum(axis=1)
+    odds = np.sqrt(np.divide(shares, 1 - shares, out=np.full(shares.shape, np.inf), where=shares < 1))
+    limits = []
+    for down, up in ((shares - low, high - shares), (high - shares, shares - low)):
+        # Signed by the worth, so that the sign of each correlation follows.
+        reach = np.where(worth > 0, worth * down, worth * up)
+        with np.errstate(invalid="ignore"):
+            correlation = -np.nan_to_num(odds[:, :, None] * odds[:, None, :], nan=0.0, posinf=1.0).clip(0, 1)
+        m = shares.shape[1]
+        correlation[:, np.arange(m), np.arange(m)] = 1.0
+        limits.append(np.sqrt(np.einsum("bj,bjk,bk->b", reach, correlation, reach).clip(0)))
+    # A sum cannot lie beyond what all rows of the least or of the most worth would give.
+    least, most = np.minimum(worth.min(axis=1), 0), np.maximum(worth.max(axis=1), 0)
+    return np.maximum(total - limits[0], least), np.minimum(total + limits[1], most)
 
 
 def _checked_counts(events, trials):

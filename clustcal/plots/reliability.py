@@ -5,8 +5,8 @@ Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibratio
 
 import numpy as np
 
+from clustcal.core.parameters import check_level
 from clustcal.metrics import ReliabilityCurve, reliability_curve
-from clustcal.metrics._checks import check_level
 from clustcal.plots._style import DIAGONAL_COLOUR, next_look
 
 # The panel of counts below the diagram: its name, and its height as a share of the diagram's.
@@ -162,7 +162,7 @@ class ReliabilityDisplay:
             If the input is not as described.
         """
         if band is not None:
-            check_level(band, "band")
+            check_level("band", band)
         curve = reliability_curve(
             y_true,
             y_prob,
@@ -352,7 +352,7 @@ def plot_reliability_bars(
     4
     """
     if band is not None:
-        check_level(band, "band")
+        check_level("band", band)
         if interval not in ("clopper-pearson", "wilson"):
             raise ValueError(f"interval is {interval!r}; expected 'clopper-pearson' or 'wilson'.")
     curve = reliability_curve(

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clustcal import metrics
+from clustcal import IsotonicCalibration, metrics
 
 Y = np.array([0, 1, 1, 0, 1, 0])
-P = np.array([0.2, 0.6, 0.9, 0.45, 0.7, 0.1])
+P = np.array([0.2, 0.6, 0.9, 0.65, 0.7, 0.1])
 Z = np.arange(12.0).reshape(6, 2)
 
 # Every metric that maps (y_true, y_prob) to one number, with the extra arguments that it needs.
@@ -27,10 +27,40 @@ NUMBERS = {
     "murphy": lambda y, p, **kw: metrics.murphy_decomposition(y, p, **kw).reliability,
     "reliability_curve": lambda y, p, **kw: metrics.reliability_curve(y, p, **kw).frequency[0],
     "rejection_curve": lambda y, p, **kw: metrics.rejection_curve(y, p, **kw).error[0],
+    "spiegelhalter": lambda y, p, **kw: metrics.spiegelhalter_test(y, p, **kw).statistic,
+    "cox": lambda y, p, **kw: metrics.cox_calibration(y, p, **kw).slope,
+    "in the large": lambda y, p, **kw: metrics.calibration_in_the_large(y, p, **kw).ratio,
+    "corp": lambda y, p, **kw: metrics.corp_decomposition(y, p, **kw).miscalibration,
+    "corp_curve": lambda y, p, **kw: metrics.corp_curve(y, p, band=None, **kw).frequency.mean(),
+    "decision_curve": lambda y, p, **kw: metrics.decision_curve(y, p, **kw).net_benefit.sum(),
+    "cost_curve": lambda y, p, **kw: metrics.cost_curve(y, p, **kw).cost.sum(),
+    "expected_cost": lambda y, p, **kw: _cost(y, p, **kw),
+    "multicalibration": lambda y, p, **kw: (
+        metrics.multicalibration_error(y, p, np.arange(len(y)) % 2, n_draws=5, **kw).error
+    ),
+    "refinement": lambda y, p, **kw: _calibration_part(y, p, **kw),
+    "comparison": lambda y, p, **kw: (
+        metrics.compare_calibration(y, {"a": p, "b": p}, n_draws=5, n_bins=2, **kw).errors["squared_error"].iloc[0]
+    ),
     "bootstrap": lambda y, p, **kw: (
         metrics.bootstrap_interval(metrics.brier, y, p, n_resamples=5, random_state=0, **kw).low
     ),
 }
+
+
+def _cost(y, p, **kw):
+    """A miss costs 3 and a false alarm 1; for more classes, every error costs 1."""
+    n_classes = 2 if np.ndim(p) == 1 or np.shape(p)[1] <= 2 or kw.get("pos_label") is not None else np.shape(p)[1]
+    costs = 1 - np.eye(n_classes) if n_classes > 2 else [[0, 1], [1, 0]]
+    return metrics.expected_cost(y, p, costs, **kw).cost
+
+
+def _calibration_part(y, p, **kw):
+    return metrics.refinement_decomposition(y, p, calibrator=IsotonicCalibration(), cv=2, **kw).calibration
+
+
+# Metrics that are about one class, which pos_label must name if there are many.
+OF_ONE_CLASS = ["decision_curve", "cost_curve"]
 each_metric = pytest.mark.parametrize("metric", NUMBERS.values(), ids=NUMBERS.keys())
 
 
@@ -146,7 +176,7 @@ def test_pos_label_and_another_kind_contradict_each_other(name, kind):
         NUMBERS[name]([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=2, kind=kind)
 
 
-@each_metric
+@pytest.mark.parametrize("metric", [NUMBERS[name] for name in NUMBERS if name not in OF_ONE_CLASS])
 def test_a_class_that_does_not_occur_is_named_by_labels(metric):
     """uncertainty-calibration issues 2 and 10: a label set that lacks a class."""
     y = np.array(["a", "c", "a", "c"])
@@ -156,7 +186,7 @@ def test_a_class_that_does_not_occur_is_named_by_labels(metric):
     assert np.isfinite(value)
 
 
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"roc_auc"}))
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"roc_auc", "cox", "refinement"}))
 @pytest.mark.parametrize("only", [0, 1])
 def test_one_class_alone_has_a_value(name, only):
     """uncertainty-calibration issue 10: the whole set, or a bin, has one class."""
@@ -172,7 +202,7 @@ def test_one_class_alone_needs_no_labels_where_pos_label_says_which():
 def test_float32_scores_and_weights_of_another_type_are_cast_once(metric):
     """scikit-learn issues 28245 and 30868: float32 scores, weights of mixed type."""
     weights = np.array([1, 2, 1, 1, 3, 1])
-    narrow = np.array([0.25, 0.5, 0.75, 0.125, 0.875, 0.0625], dtype=np.float32)
+    narrow = np.array([0.25, 0.5, 0.75, 0.625, 0.875, 0.0625], dtype=np.float32)
     wide = metric(Y, narrow.astype(float), sample_weight=weights.astype(float))
     assert metric(Y, narrow, sample_weight=weights) == wide
     assert metric(Y, narrow, sample_weight=weights.astype(np.float32)) == wide
@@ -212,7 +242,29 @@ def test_hostile_input_gets_one_clear_sentence(metric, case):
     assert "\n" not in str(error.value)
 
 
-BINNED = ["ece", "mce", "debiased_ece", "classwise_ece", "lce", "mlce", "murphy", "reliability_curve"]
+@pytest.mark.parametrize("name", ["cox", "refinement"])
+def test_what_cannot_be_fitted_to_one_class_says_so(name):
+    with pytest.raises(ValueError, match=r"expected both outcomes|expected at least two classes"):
+        NUMBERS[name](np.ones(6, int), P)
+
+
+@pytest.mark.parametrize("name", OF_ONE_CLASS)
+def test_metrics_of_one_class_ask_which_of_many(name):
+    with pytest.raises(ValueError, match="expected pos_label"):
+        NUMBERS[name]([0, 1, 2], np.full((3, 3), 1 / 3))
+
+
+BINNED = [
+    "ece",
+    "mce",
+    "debiased_ece",
+    "classwise_ece",
+    "lce",
+    "mlce",
+    "murphy",
+    "reliability_curve",
+    "multicalibration",
+]
 
 
 @pytest.mark.parametrize("name", BINNED)
@@ -235,7 +287,11 @@ def test_bins_by_rule_and_own_edges_serve_every_binned_metric(name):
     p = rng.random(300)
     y = (rng.random(300) < p**2).astype(int)
     assert NUMBERS[name](y, p, n_bins="auto") == NUMBERS[name](y, p, n_bins=7)
-    if name not in ("ada_ece", "debiased_ece"):  # whose bins hold equal weight, unless edges are given
+    if name not in (
+        "ada_ece",
+        "debiased_ece",
+        "multicalibration",
+    ):  # whose bins hold equal weight, unless edges are given
         assert NUMBERS[name](y, p, n_bins=[0, 0.2, 0.4, 0.6, 0.8, 1]) == NUMBERS[name](y, p, n_bins=5)
     rare = [0, 0.001, 0.01, 0.1, 1]
     assert np.isfinite(NUMBERS[name](y, p**5, n_bins=rare))

@@ -28,6 +28,17 @@ SCORES = {
     "murphy log-loss": lambda y, P, **kw: metrics.murphy_decomposition(y, P, score="log_loss", **kw).reliability,
     "rejection": lambda y, P, **kw: metrics.rejection_curve(y, P, **kw).error[5],
 }
+SCORES |= {
+    "corp": lambda y, P, **kw: metrics.corp_decomposition(y, P, **kw).miscalibration,
+    "corp log-loss": lambda y, P, **kw: metrics.corp_decomposition(y, P, score="log_loss", **kw).discrimination,
+    "net benefit": lambda y, P, **kw: metrics.decision_curve(y == 0, P[:, 0], labels=[False, True], **kw).net_benefit[
+        30
+    ],
+    "cost curve": lambda y, P, **kw: metrics.cost_curve(y == 0, P[:, 0], labels=[False, True], **kw).best[30],
+    "expected cost": lambda y, P, **kw: (
+        metrics.expected_cost(y, P, np.arange(P.shape[1])[:, None] ** [0.5, 2], **kw).cost
+    ),
+}
 each = pytest.mark.parametrize("metric", [*ERRORS.values(), *SCORES.values()], ids=[*ERRORS, *SCORES])
 
 

@@ -1,0 +1,362 @@
+"""Tests of calibration: Spiegelhalter's, Cox's intercept and slope, and calibration in the large.
+
+All take the forecast as given and ask whether the outcomes could have come from it. Rows are independent; a weight
+says how much a row counts, not how often it was seen, so that its scale changes nothing (unlike in scores).
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import chi2, norm
+from sklearn.utils import Bunch
+
+from clustcal.core.parameters import check_level
+from clustcal.core.probabilities import logits
+from clustcal.metrics._inputs import forecast_event, read_forecast
+
+__all__ = ["calibration_in_the_large", "cox_calibration", "spiegelhalter_test"]
+
+# A shift of the logits beyond which every row is certain; its variance must not vanish in rounding.
+LARGEST_INTERCEPT = 30.0
+MOST_STEPS = 100
+# Newton's steps square their error: after one this small nothing is left to gain.
+SMALL_STEP = 1e-7
+
+
+def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None, kind="auto"):
+    """Spiegelhalter's test: is the Brier score what it would be if the forecast were right?
+
+    .. math::
+
+        Z = \\frac{\\sum_i w_i (y_i - p_i)(1 - 2 p_i)}{\\sqrt{\\sum_i w_i^2 (1 - 2 p_i)^2 p_i (1 - p_i)}}
+
+    The numerator is the part of the Brier score that depends on the outcomes; the denominator is its standard
+    deviation if :math:`y_i` occurs with chance :math:`p_i`. Z is then near standard normal. It is positive where
+    the forecast is too extreme, and negative where it is too timid.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels of any type.
+    y_prob : array-like of shape (n,), (n, 1) or (n, L)
+        Probabilities. One column is the probability of ``pos_label``.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts; the scale does not matter.
+    labels : array-like of shape (L,), optional
+        The label of each column.
+    pos_label : label, optional
+        The class whose probability is tested; by default, of two, the second of the sorted labels.
+    kind : {"auto", "positive", "top-label"}, default="auto"
+        As in `reliability_curve`.
+
+    Returns
+    -------
+    result : Bunch
+        ``statistic`` (Z), two-sided ``pvalue``, and the Brier score of the event, ``brier``, with its expectation
+        under the forecast, ``expected_brier``.
+
+    Raises
+    ------
+    ValueError
+        If the input is not as described, or every forecast is 0.5, of which the test can say nothing.
+
+    Notes
+    -----
+    Assumes independent rows and enough of them for a normal sum: some ten expected events and non-events. It has
+    no power against errors that leave the Brier score in place. An outcome that the forecast calls impossible gives
+    an infinite Z and a p-value of 0.
+
+    References
+    ----------
+    Spiegelhalter, D. J. (1986). Probabilistic prediction in patient management and clinical trials. Statistics in
+    Medicine 5.
+
+    Examples
+    --------
+    Ten rows at 0.2, of which two occur, are as expected; six are too many:
+
+    >>> from clustcal.metrics import spiegelhalter_test
+    >>> spiegelhalter_test([1] * 2 + [0] * 8, [0.2] * 10).statistic
+    0.0
+    >>> result = spiegelhalter_test([1] * 6 + [0] * 4, [0.2] * 10)
+    >>> round(result.statistic, 4), round(result.pvalue, 4)        # 4 / sqrt(10 * 0.2 * 0.8)
+    (3.1623, 0.0016)
+    """
+    p, hit, weights = _event(y_true, y_prob, sample_weight, labels, pos_label, kind)
+    tilt = 1 - 2 * p
+    if not tilt[weights > 0].any():
+        raise ValueError("y_prob is 0.5 in every row; expected forecasts of which the test can say something.")
+    observed = weights @ ((hit - p) * tilt)
+    spread = np.sqrt(weights**2 @ (tilt**2 * p * (1 - p)))
+    share = weights / weights.sum()
+    result = Bunch(brier=float(share @ (hit - p) ** 2), expected_brier=float(share @ (p * (1 - p))))
+    if _impossible(p, hit, weights):
+        return Bunch(statistic=np.inf, pvalue=0.0, **result)
+    statistic = float(observed / spread) if spread > 0 else 0.0
+    return Bunch(statistic=statistic, pvalue=float(2 * norm.sf(abs(statistic))), **result)
+
+
+def cox_calibration(
+    y_true,
+    y_prob,
+    *,
+    confidence_level=0.95,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    kind="auto",
+):
+    """Cox's calibration intercept and slope, with intervals, and the test that they are 0 and 1.
+
+    A logistic regression of the outcomes on the logit of the forecast,
+
+    .. math:: \\mathrm{logit} \\, P(y_i = 1) = a + b \\, \\mathrm{logit} \\, p_i ,
+
+    in which a calibrated forecast has a = 0 and b = 1. A slope below 1 says that forecasts are too extreme, as
+    those of overfitted models are; above 1, that they are too timid. The joint test is the score test,
+
+    .. math::
+
+        S = u^T V^{-1} u, \\quad u = \\sum_i w_i (y_i - p_i) x_i, \\quad
+        V = \\sum_i w_i^2 p_i (1 - p_i) x_i x_i^T, \\quad x_i = (1, \\mathrm{logit} \\, p_i),
+
+    near chi-squared with 2 degrees of freedom; it is the sum of squares of a test in the large and one of the slope.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, labels, pos_label, kind
+        As in `spiegelhalter_test`. Forecasts of exactly 0 or 1 are taken as the nearest with a finite logit.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    result : Bunch
+        ``intercept`` and ``slope``; ``intercept_interval`` and ``slope_interval``, (low, high) each;
+        ``covariance`` (2, 2) of the two; ``statistic`` and ``pvalue`` of the joint test.
+
+    Raises
+    ------
+    ValueError
+        If the input is not as described, only one class occurs, the forecasts are all alike, or they separate the
+        classes, which leaves no finite slope.
+
+    Notes
+    -----
+    Intervals are Wald's, from the information of the fit (with weights: its sandwich). Assumes independent rows,
+    and a miscalibration that is linear on the logit scale: a forecast can have a = 0 and b = 1 and yet be wrong
+    in ways that a reliability diagram shows. The intercept here is that of the fit with a free slope; for the one
+    with the slope held at 1, see `calibration_in_the_large`.
+
+    References
+    ----------
+    Cox, D. R. (1958). Two further applications of a model for binary regression. Biometrika 45.
+
+    Van Calster, B. et al. (2019). Calibration: the Achilles heel of predictive analytics. BMC Medicine 17.
+
+    Examples
+    --------
+    Forecasts that are twice as extreme, in logits, as the odds among 100 rows each: 0.1 for 1 in 4, 0.9 for 3 in 4.
+
+    >>> from clustcal.metrics import cox_calibration
+    >>> result = cox_calibration([1] * 25 + [0] * 75 + [1] * 75 + [0] * 25, [0.1] * 100 + [0.9] * 100)
+    >>> round(abs(result.intercept), 4), round(result.slope, 4)        # log 3 / log 9
+    (0.0, 0.5)
+    >>> low, high = result.slope_interval
+    >>> round(low, 2), round(high, 2)
+    (0.35, 0.65)
+    """
+    check_level("confidence_level", confidence_level)
+    p, hit, weights = _event(y_true, y_prob, sample_weight, labels, pos_label, kind)
+    z = logits(p)
+    _check_two_outcomes(hit, weights)
+    counted = z[weights > 0]
+    if counted.min() == counted.max():
+        raise ValueError("y_prob is the same in every row; expected forecasts that differ, to have a slope.")
+    _check_overlap(z, hit, weights)
+    X = np.column_stack([np.ones_like(z), z])
+    theta = _logistic_fit(X, hit, weights)
+    covariance = _sandwich(X, expit(X @ theta), weights)
+    q = expit(z)  # p, with the ends cut as its logits are
+    u, V = X.T @ (weights * (hit - q)), (X.T * (weights**2 * q * (1 - q))) @ X
+    statistic = float(u @ np.linalg.solve(V, u))
+    intervals = [_normal_interval(theta[k], np.sqrt(covariance[k, k]), confidence_level) for k in (0, 1)]
+    return Bunch(
+        intercept=float(theta[0]),
+        slope=float(theta[1]),
+        intercept_interval=intervals[0],
+        slope_interval=intervals[1],
+        covariance=covariance,
+        statistic=statistic,
+        pvalue=float(chi2.sf(statistic, 2)),
+    )
+
+
+def calibration_in_the_large(
+    y_true,
+    y_prob,
+    *,
+    confidence_level=0.95,
+    sample_weight=None,
+    labels=None,
+    pos_label=None,
+    kind="auto",
+):
+    """Is the forecast right on average: observed against expected events, and the intercept with slope 1.
+
+    .. math::
+
+        \\bar d = \\sum_i w_i (y_i - p_i) \\Big/ \\sum_i w_i, \\qquad
+        Z = \\frac{\\sum_i w_i (y_i - p_i)}{\\sqrt{\\sum_i w_i^2 p_i (1 - p_i)}}, \\qquad
+        \\mathrm{logit} \\, P(y_i = 1) = a + \\mathrm{logit} \\, p_i
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, labels, pos_label, kind
+        As in `spiegelhalter_test`.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    result : Bunch
+        ``observed`` and ``expected`` rate; ``difference`` (observed - expected) and ``ratio`` (observed / expected);
+        ``intercept`` (a; minus or plus infinity where only one class occurs); their intervals
+        ``difference_interval``, ``ratio_interval`` and ``intercept_interval``, (low, high) each; ``statistic`` (Z)
+        and its two-sided ``pvalue``.
+
+    Raises
+    ------
+    ValueError
+        If the input is not as described, or the forecasts expect no event at all.
+
+    Notes
+    -----
+    Z has the variance that the forecast implies, and is near normal for some ten expected events and non-events.
+    The intervals are found from the chances that outcomes would have at each intercept a: those a are kept at which
+    the observed number of events is not in either tail, and the difference and the ratio follow from them. So they
+    stay within what is possible, and a forecast with no event has an interval too. Assumes independent rows, and
+    for the intervals that the error is a shift on the logit scale.
+
+    References
+    ----------
+    Cox, D. R. (1958). Two further applications of a model for binary regression. Biometrika 45.
+
+    Steyerberg, E. W. (2019). Clinical prediction models, 2nd edition. Springer.
+
+    Examples
+    --------
+    Thirty events among 100 rows of which 20 were expected: Z = 10 / sqrt(100 * 0.2 * 0.8).
+
+    >>> from clustcal.metrics import calibration_in_the_large
+    >>> result = calibration_in_the_large([1] * 30 + [0] * 70, [0.2] * 100)
+    >>> round(result.difference, 4), round(result.ratio, 4), round(result.statistic, 4)
+    (0.1, 1.5, 2.5)
+    >>> low, high = result.ratio_interval        # Wilson's interval of 30 in 100, over 0.2
+    >>> round(low, 3), round(high, 3)
+    (1.095, 1.979)
+    """
+    check_level("confidence_level", confidence_level)
+    p, hit, weights = _event(y_true, y_prob, sample_weight, labels, pos_label, kind)
+    share = weights / weights.sum()
+    # Where every row is an event the rate is 1, whatever the rounding of the sum.
+    observed = 1.0 if hit[weights > 0].all() else float(share @ hit)
+    expected = float(share @ p)
+    if expected == 0:
+        raise ValueError("y_prob is 0 in every row; expected forecasts of which some are above.")
+    spread = np.sqrt(share**2 @ (p * (1 - p)))
+    statistic = np.inf * np.sign(observed - expected) if _impossible(p, hit, weights) else 0.0
+    if np.isfinite(statistic) and spread > 0:
+        statistic = (observed - expected) / spread
+    z = logits(p)
+    rate_at = lambda a: share @ expit(a + z)
+    intercepts = [_shift(z, share, observed, bound) for bound in _score_bounds(confidence_level)]
+    low, high = (rate_at(a) if np.isfinite(a) else float(a > 0) for a in (intercepts[0], intercepts[2]))
+    return Bunch(
+        observed=observed,
+        expected=expected,
+        difference=observed - expected,
+        ratio=observed / expected,
+        intercept=intercepts[1],
+        difference_interval=(float(low - expected), float(high - expected)),
+        ratio_interval=(float(low / expected), float(high / expected)),
+        intercept_interval=(intercepts[0], intercepts[2]),
+        statistic=float(statistic),
+        pvalue=float(2 * norm.sf(abs(statistic))),
+    )
+
+
+def _event(y_true, y_prob, sample_weight, labels, pos_label, kind):
+    """Forecast p, outcome and weight of every row, each (n,)."""
+    forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
+    return *forecast_event(forecast, kind), forecast.weights
+
+
+def _impossible(p, hit, weights):
+    """Whether something occurred that the forecast gave no chance."""
+    return bool(((weights > 0) & (((p == 0) & (hit == 1)) | ((p == 1) & (hit == 0)))).any())
+
+
+def _check_two_outcomes(hit, weights):
+    rate = (weights @ hit) / weights.sum()
+    if rate in (0.0, 1.0):
+        raise ValueError("y_true holds the event in every row or in none; expected both outcomes, to fit a slope.")
+
+
+def _check_overlap(z, hit, weights):
+    """Refuse forecasts of which a threshold separates the outcomes: the best slope is then infinite."""
+    events, others = z[(hit == 1) & (weights > 0)], z[(hit == 0) & (weights > 0)]
+    if events.min() >= others.max() or events.max() <= others.min():
+        raise ValueError("y_prob separates the outcomes at a threshold; expected overlap, to have a finite slope.")
+
+
+def _logistic_fit(X, y, weights):
+    """Newton's method for a logistic regression of few columns, halved where a step would lose likelihood."""
+    share = weights / weights.sum()
+    theta = np.array([0.0, 1.0])
+    loss = lambda theta: share @ (np.logaddexp(0, X @ theta) - y * (X @ theta))
+    value = loss(theta)
+    for _ in range(MOST_STEPS):
+        q = expit(X @ theta)
+        gradient = X.T @ (share * (q - y))
+        hessian = (X.T * (share * q * (1 - q))) @ X
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        if np.abs(step).max() < SMALL_STEP:
+            return theta - step
+        # A step that gains nothing but rounding is taken whole, or it would be halved for ever.
+        size = 1.0
+        while loss(theta - size * step) > value + 1e-12 and size > 1e-6:
+            size /= 2
+        theta = theta - size * step
+        value = loss(theta)
+    return theta
+
+
+def _sandwich(X, q, weights):
+    """Covariance of the coefficients; without weights, the inverse of the information."""
+    bread = np.linalg.inv((X.T * (weights * q * (1 - q))) @ X)
+    return bread @ ((X.T * (weights**2 * q * (1 - q))) @ X) @ bread
+
+
+def _normal_interval(estimate, error, confidence_level):
+    reach = norm.ppf((1 + confidence_level) / 2) * error
+    return float(estimate - reach), float(estimate + reach)
+
+
+def _score_bounds(confidence_level):
+    """Standard deviations from the rate at the lower limit, the estimate and the upper limit to the observed one."""
+    reach = norm.ppf((1 + confidence_level) / 2)
+    return reach, 0.0, -reach
+
+
+def _shift(z, share, observed, bound):
+    """The a at which the observed rate lies ``bound`` standard deviations above its expectation at a + z."""
+
+    def excess(a):
+        q = expit(a + z)
+        return (observed - share @ q) - bound * np.sqrt(share**2 @ (q * (1 - q)))
+
+    ends = -LARGEST_INTERCEPT - z.max(), LARGEST_INTERCEPT - z.min()
+    if excess(ends[0]) <= 1e-15 and bound >= 0:
+        return -np.inf
+    if excess(ends[1]) >= -1e-15 and bound <= 0:
+        return np.inf
+    return float(brentq(excess, *ends, xtol=1e-12))

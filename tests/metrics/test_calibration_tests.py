@@ -1,0 +1,199 @@
+"""Tests of calibration against statsmodels, closed forms and simulations in which the truth is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from clustcal.metrics import calibration_in_the_large, cox_calibration, spiegelhalter_test
+
+P12 = np.array([0.05, 0.12, 0.18, 0.22, 0.31, 0.38, 0.44, 0.52, 0.61, 0.73, 0.86, 0.97])
+Y12 = np.array([0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 1])
+
+
+def rejections(test, n_sets, n, seed, forecast=lambda t: t):
+    """Share of p-values below .05 over data sets of n rows whose chances t are drawn from Beta(1, 2)."""
+    rng = np.random.default_rng(seed)
+    rejected = 0
+    for _ in range(n_sets):
+        t = rng.beta(1, 2, n)
+        y = (rng.random(n) < t).astype(int)
+        rejected += test(y, forecast(t)).pvalue < 0.05
+    return rejected / n_sets
+
+
+# The binomial error of 2,000 sets at a true rate of .05 is .005; three of them are allowed.
+ROOM = 0.015
+sharper = lambda t: t**1.5 / (t**1.5 + (1 - t) ** 1.5)
+
+
+# Spiegelhalter ------------------------------------------------------------------------------------------------
+
+
+def test_spiegelhalters_z_is_the_brier_score_standardised():
+    """Its mean and variance under the forecast, from all 2^12 outcomes."""
+    outcomes = (np.arange(2**12)[:, None] >> np.arange(12)) & 1
+    chance = np.where(outcomes == 1, P12, 1 - P12).prod(axis=1)
+    brier = ((outcomes - P12) ** 2).mean(axis=1)
+    mean = chance @ brier
+    sd = np.sqrt(chance @ (brier - mean) ** 2)
+    found = spiegelhalter_test(Y12, P12)
+    assert found.expected_brier == pytest.approx(mean)
+    assert found.statistic == pytest.approx((found.brier - mean) / sd)
+    assert found.pvalue == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
+
+
+def test_an_extreme_forecast_has_a_positive_z_and_a_timid_one_a_negative_one():
+    rng = np.random.default_rng(0)
+    t = rng.random(5000)
+    y = (rng.random(5000) < t).astype(int)
+    assert spiegelhalter_test(y, sharper(t)).statistic > 3
+    assert spiegelhalter_test(y, 0.5 + (t - 0.5) / 2).statistic < -3
+
+
+def test_an_event_that_was_called_impossible_settles_it():
+    found = spiegelhalter_test([1, 0, 1], [0.0, 0.2, 0.9])
+    assert (found.statistic, found.pvalue) == (np.inf, 0.0)
+    assert spiegelhalter_test([0, 1], [0.0, 1.0]).pvalue == 1.0
+
+
+def test_forecasts_of_one_half_say_nothing_to_spiegelhalter():
+    with pytest.raises(ValueError, match=r"y_prob is 0\.5 in every row"):
+        spiegelhalter_test([0, 1], [0.5, 0.5])
+
+
+# Cox ----------------------------------------------------------------------------------------------------------
+
+
+def test_cox_agrees_with_statsmodels():
+    """statsmodels 0.15.0: Logit with a constant and the logit of the forecast; GLM.score_test of the offset model."""
+    found = cox_calibration(Y12, P12)
+    assert (found.intercept, found.slope) == pytest.approx((0.31023027, 1.02425289), abs=1e-7)
+    assert found.intercept_interval == pytest.approx((-1.15368554, 1.77414608), abs=1e-6)
+    assert found.slope_interval == pytest.approx((-0.24096238, 2.28946816), abs=1e-6)
+    expected = np.array([[0.55787387, 0.1632982], [0.1632982, 0.41670879]])
+    assert found.covariance == pytest.approx(expected, abs=1e-6)
+    assert found.statistic == pytest.approx(0.18592934, abs=1e-7)
+    assert found.pvalue == pytest.approx(0.91122569, abs=1e-7)
+
+
+def test_cox_of_two_levels_is_a_closed_form():
+    """Frequencies 1/4 and 3/4 at forecasts of 0.1 and 0.9: a slope of log 3 / log 9."""
+    y, p = np.repeat([1, 0, 1, 0], [25, 75, 75, 25]), np.repeat([0.1, 0.9], 100)
+    found = cox_calibration(y, p)
+    assert (found.intercept, found.slope) == pytest.approx((0, 0.5), abs=1e-9)
+    error = np.sqrt((1 / 25 + 1 / 75) * 2) / (2 * logit(0.9))  # of half the difference of two log odds
+    assert found.slope_interval[1] - 0.5 == pytest.approx(1.959964 * error, rel=1e-6)
+
+
+def test_cox_finds_the_truth_that_made_the_outcomes():
+    """100,000 rows with a = -.4 and b = .7: standard errors below .01."""
+    rng = np.random.default_rng(1)
+    p = rng.random(100_000)
+    found = cox_calibration((rng.random(len(p)) < expit(-0.4 + 0.7 * logit(p))).astype(int), p)
+    assert (found.intercept, found.slope) == pytest.approx((-0.4, 0.7), abs=0.03)
+    assert found.pvalue < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], "y_prob separates the outcomes"),
+        ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], "y_prob separates the outcomes"),
+        ([0, 1, 0, 1], [0.3] * 4, "y_prob is the same in every row"),
+        ([0, 0, 0], [0.1, 0.2, 0.3], "expected both outcomes"),
+    ],
+)
+def test_forecasts_without_a_finite_slope_are_refused(y, p, message):
+    with pytest.raises(ValueError, match=message):
+        cox_calibration(y, p, labels=[0, 1])
+
+
+# In the large -------------------------------------------------------------------------------------------------
+
+
+def test_the_intercept_in_the_large_agrees_with_statsmodels():
+    """statsmodels 0.15.0: GLM of a constant with the logit of the forecast as offset."""
+    assert calibration_in_the_large(Y12, P12).intercept == pytest.approx(0.30074577, abs=1e-7)
+
+
+def test_the_interval_of_a_constant_forecast_is_wilsons():
+    """Of one chance for all, the score interval of a shift is that of the proportion."""
+    expected = stats.binomtest(30, 100).proportion_ci(0.95, "wilson")
+    found = calibration_in_the_large([1] * 30 + [0] * 70, [0.2] * 100)
+    assert np.array(found.ratio_interval) * 0.2 == pytest.approx([expected.low, expected.high])
+    assert np.array(found.difference_interval) + 0.2 == pytest.approx([expected.low, expected.high])
+    assert expit(np.array(found.intercept_interval) + logit(0.2)) == pytest.approx([expected.low, expected.high])
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_one_class_alone_has_intervals_that_end_in_what_is_possible(event):
+    found = calibration_in_the_large(np.full(20, event), np.full(20, 0.3), labels=[0, 1])
+    expected = stats.binomtest(20 * event, 20).proportion_ci(0.95, "wilson")
+    assert np.array(found.ratio_interval) * 0.3 == pytest.approx([expected.low, expected.high], abs=1e-9)
+    assert found.intercept == (np.inf if event else -np.inf)
+
+
+def test_nothing_expected_is_refused():
+    with pytest.raises(ValueError, match="y_prob is 0 in every row"):
+        calibration_in_the_large([0, 1], [0.0, 0.0])
+
+
+# Weights ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", [spiegelhalter_test, cox_calibration, calibration_in_the_large])
+def test_the_scale_of_weights_does_not_matter_and_rows_without_weight_are_not_there(test):
+    plain = test(Y12, P12)
+    assert test(Y12, P12, sample_weight=np.full(12, 7.0)).statistic == pytest.approx(plain.statistic)
+    y, p = np.append(Y12, [1, 0]), np.append(P12, [0.01, 0.99])
+    without = test(y, p, sample_weight=np.repeat([1.0, 0.0], [12, 2]))
+    assert (without.statistic, without.pvalue) == pytest.approx((plain.statistic, plain.pvalue))
+
+
+@pytest.mark.parametrize("test", [spiegelhalter_test, cox_calibration, calibration_in_the_large])
+def test_weighted_tests_keep_their_level(test):
+    weights = np.random.default_rng(9).exponential(size=500)
+    weighted = lambda y, p: test(y, p, sample_weight=weights)
+    assert rejections(weighted, 1000, 500, seed=1) == pytest.approx(0.05, abs=0.021)
+
+
+# Level and power ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", [spiegelhalter_test, cox_calibration, calibration_in_the_large])
+@pytest.mark.parametrize("n", [200, 2000])
+def test_calibrated_forecasts_are_rejected_in_one_of_twenty(test, n):
+    assert rejections(test, 2000, n, seed=n) == pytest.approx(0.05, abs=ROOM)
+
+
+@pytest.mark.parametrize(
+    ("test", "forecast"),
+    [
+        (spiegelhalter_test, sharper),
+        (cox_calibration, sharper),
+        (calibration_in_the_large, lambda t: expit(logit(t) + 0.3)),
+    ],
+)
+def test_wrong_forecasts_are_found(test, forecast):
+    assert rejections(test, 100, 2000, seed=5, forecast=forecast) > 0.9
+
+
+@pytest.mark.parametrize("n", [300, 2000])
+def test_intervals_cover_the_truth(n):
+    """Outcomes made with a = .3, b = .8, or a shift of .3: 600 sets, so that .95 has an error of .009."""
+    rng = np.random.default_rng(n)
+    held = np.zeros(4)
+    for _ in range(600):
+        p = rng.beta(1, 2, n)
+        found = cox_calibration((rng.random(n) < expit(0.3 + 0.8 * logit(p))).astype(int), p)
+        shifted = expit(0.3 + logit(p))
+        large = calibration_in_the_large((rng.random(n) < shifted).astype(int), p)
+        truths = [
+            (found.intercept_interval, 0.3),
+            (found.slope_interval, 0.8),
+            (large.intercept_interval, 0.3),
+            (large.difference_interval, (shifted - p).mean()),
+        ]
+        held += [low <= truth <= high for (low, high), truth in truths]
+    assert held / 600 == pytest.approx(0.95, abs=0.027)
