@@ -115,6 +115,21 @@ def test_the_consistency_band_holds_the_curve_of_a_calibrated_forecast_as_often_
     assert (held / 120).mean() <= 0.99
 
 
+def test_the_consistency_band_of_many_forecasts_is_near_that_of_each(monkeypatch):
+    """8,000 forecasts, exactly and in 400 groups of neighbours; the limits are some .02 from the diagonal."""
+    rng = np.random.default_rng(3)
+    p = rng.random(8000)
+    y = (rng.random(8000) < p).astype(int)
+    exact, shared = [], []
+    for bands, places in ((exact, 10**6), (shared, 400)):
+        monkeypatch.setattr("clustcal.metrics.corp.MOST_PLACES", places)
+        curve = corp_curve(y, p, n_resamples=200)
+        bands.extend([curve.low, curve.high])
+    assert len(np.unique(shared[0])) <= 400
+    for one, other in zip(exact, shared, strict=True):
+        assert np.abs(one - other).mean() < 0.008
+
+
 @pytest.mark.parametrize("truth", [lambda p: p, lambda p: p**2, lambda p: 0.1 + 0.6 * (p > 0.5), lambda p: 0.02 * p])
 @pytest.mark.parametrize("n", [100, 1000])
 def test_the_confidence_band_holds_an_increasing_truth_everywhere(truth, n):
