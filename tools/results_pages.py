@@ -37,6 +37,29 @@ def insert(app, page, source):
     source[0] = PLACE.sub(lambda found: BLOCKS[found[1]](), source[0])
 
 
+def state_reproduction(ledger):
+    """Say in two sentences how much of the paper is reproduced: what the ledger holds, and no more.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+        As :func:`clustcal.experiments.ledger.read_ledger` returns it.
+
+    Returns
+    -------
+    text : str
+        In one line.
+    """
+    count = {verdict: int((ledger["verdict"] == verdict).sum()) for verdict in VERDICTS}
+    agree, judged = count["match"] + count["within tolerance"], int(ledger["ours"].notna().sum())
+    return (
+        f"Of the {len(ledger)} numbers that the paper prints, {judged} could be judged so far, "
+        f"{int(ledger['sd'].notna().sum())} of them measured in runs of our own: {agree} agree within tolerances that "
+        f"were fixed beforehand, {judged - agree} differ. Of the others {count['blocked']} need data under use "
+        f"agreements, and {count['not attempted']} have not been attempted, above all those on images and texts."
+    )
+
+
 def list_entries(entries, field):
     """Return the contents of a page of entries, as Markdown: a link to each, and one of its fields."""
     return "\n".join(f"- [{make_title(entry['id'])}](#{entry['id']}): {_as_text(entry[field])}" for entry in entries)
@@ -177,5 +200,6 @@ BLOCKS = {
     "deviations": lambda: write_deviations(_entries("deviations")),
     "errata": lambda: write_errata(_entries("errata"), _ledger()),
     "ledger": lambda: write_ledger(_ledger()),
+    "state of the reproduction": lambda: state_reproduction(_ledger()),
     "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'")),
 }

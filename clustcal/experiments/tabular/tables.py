@@ -123,7 +123,7 @@ def pairs(rows, selection="test"):
     rows : DataFrame
     selection : {"test", "calibration"}, default="test"
         Where the log-loss that chooses is measured. The paper says "validation", and its protocol has a calibration and
-        a test part only. On the calibration part the more flexible method always looks better.
+        a test part only. On the calibration part the more flexible method tends to look better.
 
     Returns
     -------
