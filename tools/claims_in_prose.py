@@ -16,7 +16,7 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 import jupytext
 import yaml
@@ -35,6 +35,9 @@ REASONS = {
     "generated": "the code makes the word or the number that it depends on",
     "unclaimed": "it says what is not claimed, not known or not done here",
     "tested": "a test of the package or of the book fails if it is false",
+    "elsewhere": "another chapter or section shows it and guards it",
+    "heading": "it announces the sentence after it, which has the claim",
+    "timed": "it is about a clock, which no two runs agree on",
 }
 WORDS = (
     "no", "none", "nobody", "nothing", "nowhere", "never", "neither", "cannot", "all", "always", "every", "everybody",
@@ -138,6 +141,7 @@ def guards(notebook):
     return found
 
 
+@cache
 def read_page(page, root=ROOT):
     """Return the sentences of a page and its guards."""
     if page in PAGES_WITHOUT_CODE:
