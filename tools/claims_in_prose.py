@@ -2,13 +2,13 @@
 
     python tools/claims_in_prose.py [PAGE ...]
 
-Such a sentence about results can be falsified by the table beside it, as soon as data, code or seeds change. So a cell of
-its chapter asserts it, and the message of the assertion is the opening of the sentence, glued numbers written as "...":
+Such a sentence about results can be falsified by the table beside it, as soon as data, code or seeds change. So a cell
+of its chapter asserts it, and the message of the assertion is the opening of the sentence, glued numbers as "...":
 
     assert (table["gain"] > 0).all(), "Every method gains"
 
 What cannot be false by a result (a definition, a proof beside it, advice) is listed with the reason in
-`tests/book/claims_without_cell.yml`. The command prints the sentences of all pages, or of some, each with what guards it.
+`tests/book/claims_without_cell.yml`. The command prints the sentences of all pages, or of some, with their guards.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def sentences(text):
 
 
 def _split(line):
-    """Split a line after each sentence: at a full stop, question or exclamation mark before a capital, a number or a sign."""
+    """Split a line into sentences: after a stop, question or exclamation mark before a capital, a number or a sign."""
     return re.split(r"(?<=[.?!])(?:[*)\"”]*)\s+(?=[*(\"“{$]*[A-Z0-9$…{])", line)
 
 

@@ -1,0 +1,38 @@
+"""What the front pages say of the reproduction is what the ledger says."""
+
+from book_sources import ROOT
+from results_pages import BLOCKS, state_reproduction
+
+from clustcal.experiments.ledger import read_ledger
+from clustcal.experiments.results import FOLDER
+
+LEDGER = read_ledger(FOLDER / "claims.csv")
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_readme_has_the_sentences_of_the_ledger():
+    assert state_reproduction(LEDGER) in " ".join(read("README.md").split())
+
+
+def test_welcome_page_takes_them_from_the_ledger():
+    assert "```{from-results} state of the reproduction\n```" in read("book/index.md")
+    assert BLOCKS["state of the reproduction"]() == state_reproduction(LEDGER)
+
+
+def test_no_page_claims_that_the_whole_paper_is_reproduced():
+    pages = [ROOT / "README.md", ROOT / "CITATION.cff", *(ROOT / "book").rglob("*.md")]
+    assert [page for page in pages if "in full" in page.read_text(encoding="utf-8")] == []
+
+
+def test_the_counts_are_those_of_the_verdicts():
+    text = state_reproduction(LEDGER)
+    judged = LEDGER["ours"].notna().sum()
+    agree = LEDGER["verdict"].isin(["match", "within tolerance"]).sum()
+    assert f"Of the {len(LEDGER)} numbers" in text
+    assert f"{judged} could be judged" in text
+    assert f"{agree} agree" in text
+    assert f"{judged - agree} differ" in text
+    assert len(LEDGER) - judged == LEDGER["verdict"].isin(["blocked", "not attempted"]).sum()
