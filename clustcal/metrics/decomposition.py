@@ -1,4 +1,4 @@
-"""Murphy's decomposition: what of a score is miscalibration, what is discrimination, what is the task itself.
+"""Murphy's decomposition: what of a score is miscalibration, what is resolution, what is the task itself.
 
 Rows are put into groups (bins of the forecast, or any groups given), and within each group the forecast is
 compared with what happened.
@@ -73,7 +73,10 @@ def murphy_decomposition(
 
     References
     ----------
-    Murphy, A. H. (1973). A new vector partition of the probability score. J. Applied Meteorology 12.
+    Murphy, A. H. (1973). A new vector partition of the probability score. J. Applied Meteorology 12. (Brier score.)
+
+    Broecker, J. (2009). Reliability, sufficiency, and the decomposition of proper scores. Quarterly Journal of the
+    Royal Meteorological Society 135. (Every proper score.)
 
     Stephenson, D. B., Coelho, C. A. S. and Jolliffe, I. T. (2008). Two extra components in the Brier score
     decomposition. Weather and Forecasting 23.
