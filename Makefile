@@ -9,7 +9,7 @@ WORKERS ?= 2
 export SIDE_BY_SIDE = --numprocesses $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup torch book notebooks notebooks-check lab test lint bench scores lock clean
+.PHONY: help setup torch book notebooks notebooks-check assignments lab test lint bench scores lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,6 +37,9 @@ notebooks: setup  ## write the chapters as notebooks into book/notebooks, for Bi
 
 notebooks-check: setup  ## run every one of these notebooks in a fresh environment
 	@CLUSTCAL_NOTEBOOKS=all $(PY) -m pytest tests/book/test_notebooks_run.py
+
+assignments: setup  ## make the assignments for students and instructors, and prove that they grade right
+	@$(PY) assignments/tools/build_assignments.py --jobs $(WORKERS)
 
 lab: setup  ## open the chapters as notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH=$(CURDIR)/tools/lab JUPYTER_PREFER_ENV_PATH=1 $(VENV)/bin/jupyter lab --ServerApp.root_dir=book

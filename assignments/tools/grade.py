@@ -1,0 +1,427 @@
+"""Grade notebooks of the assignments: points, and a sentence for every point lost.
+
+    python grade.py NOTEBOOK_OR_FOLDER... [--key ZIP_OR_FOLDER] [--output grades.csv]
+
+A key is a zip that `make assignments` writes for instructors, or the folder that it was unpacked into; by default those
+beside this file. Which assignment a notebook is of is read from the notebook, not from its name. A notebook is run from
+top to bottom, without its checks, in a process of its own (see `sandbox`); then the checks of the key are applied. A
+question is right or not: it gives all of its points, or none and a reason.
+"""
+
+# ruff: noqa: E402 (the environment has to be set before numpy is imported)
+import os
+import sys
+from pathlib import Path
+
+# Before numpy is imported: one thread for each process, as a process of a student may not start more.
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"), MPLBACKEND="Agg")
+HERE = Path(__file__).resolve().parent
+sys.path += [str(HERE), *map(str, sorted(HERE.glob("*.zip")))]  # `sandbox` is beside this file, or in the zip
+
+import argparse
+import ast
+import csv
+import importlib
+import json
+import multiprocessing
+import re
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+
+from confinement import protection
+from sandbox import Ended, Failed, Limits, Nursery, Other, Student, Unknown
+
+import clustcal
+
+SETUP, CHECK, INSTALL = "# Set-up of assignment ", "# Check of question ", "# Installs the package"
+BY_HAND = "**Your answer to question {}**"
+# Imported once, before any fork, beside everything public of the package.
+WARM = (
+    *("matplotlib.pyplot", "scipy.optimize", "scipy.stats", "sklearn.cluster", "sklearn.isotonic"),
+    *("sklearn.linear_model", "sklearn.metrics", "clustcal.experiments.results", "clustcal.experiments.tables"),
+)
+LARGEST_NOTEBOOK = 20_000_000  # bytes
+
+
+@dataclass
+class Verdict:
+    """What a question was worth, and why not more."""
+
+    question: str
+    points: int
+    of: int
+    reason: str = ""
+
+
+@dataclass
+class Report:
+    """What became of a notebook. ``remarks`` are sentences for the student; ``essay`` is to be graded by hand."""
+
+    file: str
+    assignment: str = ""
+    name: str = ""
+    verdicts: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
+    essay: str = ""
+    essay_of: int = 0
+
+    @property
+    def points(self):
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def of(self):
+        return sum(verdict.of for verdict in self.verdicts)
+
+    @property
+    def sentences(self):
+        lost = [f"Question {v.question}: {v.reason}" for v in self.verdicts if v.reason]
+        return [*lost, *self.remarks]
+
+
+class NotAssigned(Exception):
+    """A file cannot be graded; the message is a sentence for the student."""
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_notebook(path):
+    """Return the cells of a notebook as (type, source)."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > LARGEST_NOTEBOOK:
+            raise NotAssigned("The file is larger than 20 MB: clear all outputs, save, and hand it in again.")
+        content = json.loads(path.read_bytes())
+        cells = [(cell["cell_type"], cell["source"]) for cell in content["cells"]]
+        return [(str(kind), source if isinstance(source, str) else "".join(source)) for kind, source in cells]
+    except OSError as error:
+        raise NotAssigned(f"The file could not be read ({error.strerror}).") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise NotAssigned(
+            "This is not a notebook as Jupyter and Colab save it (.ipynb): download it again from there, and hand in "
+            "that file unchanged."
+        ) from None
+
+
+def load_key(path):
+    """Return the key in a zip, or in the folder that it was unpacked into."""
+    path = Path(path)
+    if path.is_dir():
+        return json.loads((path / "key.json").read_text(encoding="utf-8"))
+    with zipfile.ZipFile(path) as bundle:
+        return json.loads(bundle.read("key.json"))
+
+
+def find_keys(places):
+    """Return the files and folders that are keys, or hold some; they are not opened here."""
+    found = []
+    for place in map(Path, places):
+        if place.is_dir() and not (place / "key.json").exists():
+            found += sorted(zips for zips in place.glob("*.zip") if "key.json" in zipfile.ZipFile(zips).namelist())
+        elif place.exists():
+            found.append(place)
+    return found
+
+
+def which_key(cells, keys):
+    """Return the key of the assignment that a notebook is of."""
+    text = "\n".join(source for _, source in cells)
+    named = re.findall(rf"^{SETUP}(\S+)|^{CHECK}(\S+)-\d+", text, re.MULTILINE)
+    for long, short in named:
+        for key in keys:
+            if long.rstrip(".") == key["assignment"] or short == key["short"]:
+                return key
+    expected = ", ".join(key["assignment"] for key in keys)
+    if named:
+        other = next(filter(None, named[0])).rstrip(".")
+        raise NotAssigned(f"This is the notebook of another assignment ({other}); expected here: {expected}.")
+    raise NotAssigned(
+        f"Nothing in this notebook says that it is one of ours; expected: {expected}. Copy your answers into the "
+        "notebook that was handed out, and hand in that one."
+    )
+
+
+def written_name(cells):
+    """Return what a student has written for NAME, which decides on the data."""
+    for kind, source in cells:
+        if kind == "code" and (line := re.search(r"^NAME\s*=\s*([\"'].{0,200}?[\"'])\s*(#.*)?$", source, re.MULTILINE)):
+            try:
+                return str(ast.literal_eval(line[1]))
+            except (SyntaxError, ValueError):
+                continue
+    return ""
+
+
+# --- grading --------------------------------------------------------------------------------------------------------
+
+
+def grade(cells, keys, nursery, file="", limits=None):
+    """Grade the cells of one notebook.
+
+    Parameters
+    ----------
+    cells : list of (str, str)
+        Type and source of every cell.
+    keys : list of dict
+        Of the assignments that it may be of.
+    nursery : Nursery
+    file : str
+        What to call it.
+    limits : Limits, optional
+
+    Returns
+    -------
+    Report
+    """
+    limits = limits or Limits()
+    report = Report(file)
+    key = which_key(cells, keys)
+    report.assignment, report.name = key["assignment"], written_name(cells)
+    setup = key["setup"].replace('NAME = ""', f"NAME = {report.name!r}", 1)
+    code = {number: source for number, (kind, source) in enumerate(cells, 1) if kind == "code"}
+    own = {number: source for number, source in code.items() if not source.startswith((SETUP, CHECK, INSTALL))}
+    report.remarks += changes(code.values(), key)
+    with Student(nursery, setup, own, limits) as student:
+        with suppress(Ended):  # the notes say why
+            student.run()
+        report.remarks += [sentence for note in student.notes.items() if (sentence := remark(*note, limits))]
+        namespace = trusted_setup(setup)
+        blank = {normal(source) for source in own.values()}
+        for question in key["questions"]:
+            if question.get("by_hand"):
+                report.essay, report.essay_of = essay(cells, question), question["points"]
+                continue
+            reason = judge(question, student, namespace, limits)
+            if reason and normal(question["stub"]) in blank:
+                reason = "Not answered: its cell is as it was handed out."
+            report.verdicts.append(
+                Verdict(question["id"], 0 if reason else question["points"], question["points"], reason)
+            )
+    return report
+
+
+@cache
+def trusted_setup(setup):
+    """Return what the set-up defines, outside of all sandboxes: checks compute with this, not with a student's copy."""
+    namespace = {"__name__": "__main__"}
+    exec(compile(setup, "set-up", "exec"), namespace)
+    return namespace
+
+
+def judge(question, student, namespace, limits):
+    """Return why an answer is not right, or nothing."""
+    answers = {}
+    for name in question["answers"]:
+        try:
+            answers[name] = student.value(name)
+        except Unknown:
+            return (
+                f"`{name}` is not defined: was its cell deleted, the name changed, or did the cell stop with an error?"
+            )
+        except Ended as end:
+            return ending(end, limits)
+        except Failed as error:
+            return f"The value of `{name}` could not be read ({error.kind}: {error.words})."
+        if isinstance(answers[name], Other) and answers[name].kind != "ellipsis":
+            return f"`{name}` is of the type {answers[name].kind}; the question asks for something else."
+    for hidden, checks in ((False, question["shown"]), (True, question["hidden"])):
+        for check in checks:
+            if reason := failure(check, {**namespace, **answers}, hidden, limits):
+                return reason
+    return ""
+
+
+def failure(check, namespace, hidden, limits):
+    """Return why an answer fails a check, or nothing. Of a hidden check no input is told, not even by an error."""
+    try:
+        exec(compile(check, "check", "exec"), namespace)
+    except AssertionError as error:
+        return str(error)
+    except Ended as end:
+        return ending(end, limits)
+    except Failed as error:
+        where = f" in line {error.line} of its cell" if error.line else ""
+        said = f"{error.kind}: {error.words}" if error.words and not hidden else error.kind
+        return f"Your code stops with {said}{where}, when {'a hidden' if hidden else 'the'} check calls it."
+    except Exception as error:
+        return f"The answer is not of the kind that the question asks for (comparing it gave {type(error).__name__})."
+    return ""
+
+
+def changes(code, key):
+    """Yield what was done to the cells that are the grader's."""
+    code = {normal(source) for source in code}
+    shown = [normal(check) for question in key["questions"] for check in question.get("shown", ())]
+    missing = sum(check not in code for check in shown)
+    if missing:
+        yield f"{missing} of {len(shown)} checks are missing or changed; the grader has used its own."
+    if not any(source.startswith(SETUP) for source in code):
+        yield "The set-up cell is missing; the grader has used its own."
+
+
+def normal(source):
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def remark(number, note, limits):
+    """Return a sentence on what happened in a cell, or nothing."""
+    if not note:
+        return ""
+    what, *more = note
+    if what == "magic":
+        return f"Cell {number}: lines for Jupyter alone (% and !) were left out, the rest was run."
+    if what != "error":
+        return f"Cell {number}: {ending(Ended(what), limits)} It was skipped, the others were run."
+    (error,) = more
+    where = f" in line {error.line}" if error.line else ""
+    if error.kind == "SyntaxError":
+        return f"Cell {number} is not Python{where} ({error.words}), so nothing of it was run."
+    if error.kind in {"SystemExit", "KeyboardInterrupt"}:
+        return f"Cell {number} ends the program{where} ({error.kind}): take that out. The cells below were run."
+    if error.kind == "EOFError" and "input()" in error.words:
+        return f"Cell {number} waits for input(){where}; nobody is there to answer. Write the value into the cell."
+    if error.kind == "MemoryError":
+        return f"Cell {number} asks for more memory than the {limits.memory / 1e9:.3g} GB that there are{where}."
+    return f"Cell {number} stops{where} with {error.kind}: {error.words}"
+
+
+def ending(end, limits):
+    return {
+        "time": f"It takes more than {limits.cell:g} seconds; is there a loop that does not end?",
+        "total": f"The notebook takes more than {limits.total:g} seconds, so this was not run any more.",
+        "died": "It ended the process, as when a program asks for too much memory or calls os._exit.",
+    }[end.why]
+
+
+def essay(cells, question):
+    """Return the text that answers a question graded by hand."""
+    marker = BY_HAND.format(question["id"])
+    texts = [source for kind, source in cells if kind == "markdown" and marker in source]
+    text = "\n\n".join(texts).replace(marker, "").strip()
+    return "" if normal(text) == normal(question["stub"].replace(marker, "")) else text
+
+
+# --- many notebooks, side by side -----------------------------------------------------------------------------------
+
+
+def grade_all(tasks, key_places, limits=None, jobs=None):
+    """Yield the reports of many notebooks, as they are ready.
+
+    Parameters
+    ----------
+    tasks : list of (str, path or list of cells)
+    key_places : list of path
+        See `find_keys`.
+    limits : Limits, optional
+    jobs : int, optional
+        How many at a time; by default as many as there are cores.
+    """
+    warm_up()
+    jobs = max(1, min(jobs or os.cpu_count(), len(tasks)))
+    context = multiprocessing.get_context("fork")
+    with context.Pool(jobs, start_worker, (find_keys(key_places), limits)) as pool:
+        yield from pool.imap_unordered(grade_task, tasks)
+
+
+def warm_up():
+    """Import what notebooks import."""
+    for name in WARM:
+        importlib.import_module(name)
+    for name in clustcal.__all__:
+        getattr(clustcal, name)
+
+
+WORKER = {}
+
+
+def start_worker(key_files, limits):
+    WORKER["nursery"] = Nursery()  # first, so that it has not seen the keys
+    WORKER["limits"] = limits
+    WORKER["keys"] = [load_key(file) for file in key_files]
+
+
+def grade_task(task):
+    file, notebook = task
+    try:
+        cells = read_notebook(notebook) if isinstance(notebook, str | Path) else notebook
+        return grade(cells, WORKER["keys"], WORKER["nursery"], file, WORKER["limits"])
+    except NotAssigned as error:
+        return Report(file, remarks=[str(error)])
+
+
+# --- the two ways out -----------------------------------------------------------------------------------------------
+
+
+def write_csv(reports, path):
+    """Write one row per notebook; what students wrote cannot be taken for a formula by a spreadsheet."""
+    most = max((len(report.verdicts) for report in reports), default=0)
+    columns = ["file", "name", "assignment", "points", "of", *[f"Q{i}" for i in range(1, most + 1)], "reasons"]
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*columns, "by hand", "by hand, of", "answer to be graded by hand"])
+        for report in sorted(reports, key=lambda one: one.file):
+            points = [verdict.points for verdict in report.verdicts] + [""] * (most - len(report.verdicts))
+            row = [report.file, report.name, report.assignment, report.points, report.of, *points]
+            row += [" | ".join(report.sentences), "", report.essay_of or "", report.essay]
+            table.writerow([f"'{cell}" if str(cell)[:1] in tuple("=+-@\t\r") and cell != "" else cell for cell in row])
+
+
+def gradescope(root, key, limits=None):
+    """Grade the submission in Gradescope's folders, and write what it shows to the student."""
+    submitted = sorted(path for path in (root / "submission").rglob("*.ipynb") if not path.name.startswith("."))
+    if len(submitted) == 1:
+        (report,) = grade_all([(submitted[0].name, submitted[0])], [key], limits, jobs=1)
+    else:
+        report = Report("", remarks=[f"Hand in one notebook (.ipynb); there are {len(submitted)} in this submission."])
+    tests = [
+        {"name": f"Question {v.question}", "score": v.points, "max_score": v.of, "output": v.reason or "Right."}
+        for v in report.verdicts
+    ]
+    result = {"output": "\n".join(report.remarks), "tests": tests, "stdout_visibility": "hidden"}
+    if not tests:
+        result["score"] = 0
+    (root / "results").mkdir(exist_ok=True)
+    (root / "results" / "results.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+def show_progress(done, total, name):
+    if sys.stderr.isatty():
+        bar = "#" * (30 * done // total)
+        print(f"\r[{bar:30}] {done} of {total} {name[:40]:40}", end="\n" if done == total else "", file=sys.stderr)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Grade notebooks of the assignments.")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks, or folders of them")
+    parser.add_argument("--key", nargs="+", type=Path, default=[HERE], help="instructors' zips, or folders with them")
+    parser.add_argument("--output", type=Path, default=Path("grades.csv"))
+    parser.add_argument("--jobs", type=int, help="how many at a time (default: one per core)")
+    parser.add_argument("--seconds", type=float, default=Limits.cell, help="limit per cell")
+    parser.add_argument("--gigabytes", type=float, default=Limits.memory / 1e9, help="limit of memory")
+    parser.add_argument("--gradescope", type=Path, metavar="ROOT", help="grade the one submission in these folders")
+    given = parser.parse_args(arguments)
+    if not hasattr(os, "fork"):
+        sys.exit("Grading needs Linux or macOS; on Windows, run it in WSL.")
+    limits = Limits(given.seconds, max(Limits.total, 6 * given.seconds), int(given.gigabytes * 1e9))
+    if given.gradescope:
+        return gradescope(given.gradescope, HERE, limits)
+    files = sorted({f for p in given.notebooks for f in (p.rglob("*.ipynb") if p.is_dir() else [p])})
+    files = [file for file in files if ".ipynb_checkpoints" not in file.parts]
+    if not files or not find_keys(given.key):
+        sys.exit("No notebook to grade." if not files else "No key here: name the instructors' zip with --key.")
+    for what, stopped in protection().items():
+        if not stopped:
+            print(f"Not prevented on this machine: a notebook could {what}.", file=sys.stderr)
+    reports = []
+    for report in grade_all([(str(file), file) for file in files], given.key, limits, given.jobs):
+        reports.append(report)
+        show_progress(len(reports), len(files), report.file)
+    write_csv(reports, given.output)
+    print(f"{len(reports)} notebooks graded; points and reasons are in {given.output}")
+
+
+if __name__ == "__main__":
+    main()
