@@ -247,6 +247,8 @@ def failure(check, namespace, hidden, limits):
         said = f"{error.kind}: {error.words}" if error.words and not hidden else error.kind
         return f"Your code stops with {said}{where}, when {'a hidden' if hidden else 'the'} check calls it."
     except Exception as error:
+        if "NoneType" in str(error):
+            return "Your function returns nothing: is there a `return`?"
         return f"The answer is not of the kind that the question asks for (comparing it gave {type(error).__name__})."
     return ""
 
@@ -320,7 +322,7 @@ def grade_all(tasks, key_places, limits=None, jobs=None):
         How many at a time; by default as many as there are cores.
     """
     warm_up()
-    jobs = max(1, min(jobs or os.cpu_count(), len(tasks)))
+    jobs = max(1, min(os.cpu_count() if jobs is None else jobs, len(tasks)))
     context = multiprocessing.get_context("fork")
     with context.Pool(jobs, start_worker, (find_keys(key_places), limits)) as pool:
         yield from pool.imap_unordered(grade_task, tasks)

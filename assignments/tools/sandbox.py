@@ -64,7 +64,7 @@ class Nursery:
     """A child that forks students' processes. Start it before anything is read that students must not see."""
 
     def __init__(self):
-        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control, theirs = socket.socketpair()
         if os.fork() == 0:
             try:
                 self.control.close()
@@ -75,14 +75,17 @@ class Nursery:
         theirs.close()
 
     def start(self, folder, limits):
-        """Return the number of a new process that may write into a folder, and the connection to it."""
+        """Return the connection to a new process, which may write into a folder."""
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self.control, [pickle.dumps((str(folder), limits))], [theirs.fileno()])
-        return int(self.control.recv(64)), ours
+        self.control.recv(1)
+        return ours
 
-    def close(self):
-        self.control.close()
+    def end(self):
+        """Kill the process that was started last, and wait until it is gone."""
+        self.control.send(b"x")
+        self.control.recv(1)
 
 
 class Student:
@@ -104,14 +107,14 @@ class Student:
 
     def stop(self):
         if self.connection is not None:
-            os.kill(self.process, signal.SIGKILL)
             self.connection.close()
+            self.nursery.end()
             self.connection = None
 
     def run(self):
         """Run the set-up and all cells, in order, whatever they do; ``notes`` then says what went wrong where."""
         while self.connection is None:
-            self.process, self.connection = self.nursery.start(self.folder.name, self.limits)
+            self.connection = self.nursery.start(self.folder.name, self.limits)
             self._ask("run", "set-up", self.setup)
             for number, source in self.cells.items():
                 if number not in self.skipped:
@@ -255,7 +258,7 @@ def decode(pair):
 
 
 def tend(control):
-    """Fork a process for every request, and wait until it has ended."""
+    """Fork a process for every request, and kill it at the next word, or when the other side is gone."""
     while True:
         request, files, *_ = socket.recv_fds(control, 10_000, 1)
         if not request:
@@ -269,8 +272,11 @@ def tend(control):
             finally:
                 os._exit(1)
         os.close(files[0])
-        control.send(str(process).encode())
+        control.send(b"x")
+        control.recv(1)
+        os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
+        control.send(b"x")
 
 
 def live(connection):
