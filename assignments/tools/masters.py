@@ -179,7 +179,11 @@ def check_complete(master):
             }  # fmt: skip
         if missing := [part for part, there in parts.items() if not there]:
             raise ValueError(f"{question.id} lacks {' and '.join(missing)}.")
-        for what, _ in question.errors:
+        try:
+            errors = question.errors
+        except ValueError as error:
+            raise ValueError(f"{question.id}: {error}") from None
+        for what, _ in errors:
             if not re.match(r"[A-Z`0-9].*\.$", what):
                 raise ValueError(f"{question.id}: the planted error {what!r} is not named by a sentence.")
 

@@ -1,0 +1,198 @@
+"""Masters are complete and proved; notebooks and zips follow from them, and students get nothing that is not theirs."""
+
+import io
+import json
+import re
+import zipfile
+
+import build_assignments
+import masters
+import nbformat
+import pytest
+from build_assignments import STUDENTS, all_masters, instructors_zip, notebook
+from submitting import ROOT, TOOLS, run
+
+MASTERS = {master.name: master for master in all_masters()}
+each_master = pytest.mark.parametrize("master", MASTERS.values(), ids=list(MASTERS))
+
+
+@pytest.mark.slow
+def test_solutions_get_all_points_blanks_none_and_planted_errors_lose_their_own_question_alone():
+    told = run(TOOLS / "build_assignments.py", "--check")
+    rows = re.findall(r"^(\S+) +(\d+ %) +(\d+ %) +(\d+) of (\d+)$", told, re.MULTILINE)
+    assert [(name, full, blank) for name, full, blank, _, _ in rows] == [(name, "100 %", "0 %") for name in MASTERS]
+    planted = {name: sum(len(question.wrong) for question in master.questions) for name, master in MASTERS.items()}
+    assert {name: (int(found), int(of)) for name, _, _, found, of in rows} == {n: (k, k) for n, k in planted.items()}
+
+
+SMALL = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+# Small
+
+```{{code-cell}}
+:tags: [set-up]
+NAME = ""
+```
+{questions}
+"""
+QUESTION = """
+## Question {number}: Double (2 points)
+
+```{{code-cell}}
+:tags: [answer]
+def double{number}(x):
+    ...
+```
+```{{code-cell}}
+:tags: [solution]
+def double{number}(x):
+    return 2 * x
+```
+```{{code-cell}}
+:tags: [wrong]
+# It adds.
+-    return 2 * x
++    return 2 + x
+```
+```{{code-cell}}
+:tags: [wrong]
+# It squares.
+-    return 2 * x
++    return x ** 2
+```
+```{{code-cell}}
+:tags: [wrong]
+# It triples.
+-    return 2 * x
++    return 3 * x
+```
+```{{code-cell}}
+:tags: [check]
+assert double{number}(2) == 4, "2 and 2 are 4."
+```
+```{{code-cell}}
+:tags: [hidden-check]
+assert double{number}(3) in {right}, "3 and 3 are 6."
+```
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Write a master of four questions, with something replaced; what is right may differ in the last."""
+
+    def write(change=("Small", "Small"), right="[6]"):
+        questions = [QUESTION.format(number=i, right="[6]" if i < 4 else right) for i in range(1, 5)]
+        text = SMALL.format(questions="".join(questions)).replace(*change)
+        (tmp_path / "01-small.md").write_text(text, encoding="utf-8")
+        return tmp_path / "01-small.md"
+
+    return write
+
+
+def prove(folder):
+    """Return the faults of the masters in a folder."""
+    code = (
+        "import build_assignments as b, pathlib, sys; b.masters.FOLDER = pathlib.Path(sys.argv[1]);"
+        "print(*b.faults(b.prove(b.all_masters(), jobs=1)))"
+    )
+    return run("-c", code, folder, cwd=TOOLS).strip()
+
+
+@pytest.mark.slow
+def test_a_planted_error_that_the_checks_miss_is_a_fault_and_nothing_else_is(small):
+    assert prove(small().parent) == ""
+    missed = "01-small, small-4: It squares. It loses nothing, expected ['small-4']."
+    assert prove(small(right="[6, 9]").parent) == missed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[set-up]", "[setup]", "01-small.md: a code cell has the tags ['setup']"),
+        ("## Question 4", "## Part 4", "text that belongs to no question"),
+        ("# It adds.", "# it adds", "small-1: the planted error 'it adds' is not named by a sentence"),
+        ("-    return 2 * x\n+    return 3", "-    return x * 2\n+    return 3", "stand 0 times in the solution"),
+        ("[hidden-check]", "[check]", "small-1 lacks a hidden check"),
+    ],
+)
+def test_a_master_that_is_not_complete_is_refused(small, old, new, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        masters.read_master(small((old, new)))
+
+
+def test_lines_of_a_planted_error_take_the_place_and_the_indent_of_those_of_the_solution():
+    solution = "def f(x):\n    for i in x:\n        y = i\n        z = y\n    return z"
+    error = "# What is wrong.\n-y = i\n-z = y\n+y = 2 * i\n+if y:\n+    z = y\n-    return z\n+    return y"
+    expected = "def f(x):\n    for i in x:\n        y = 2 * i\n        if y:\n            z = y\n    return y"
+    assert masters.planted(error, solution) == expected
+    assert masters.planted("# Another way.\nf = None", solution) == "f = None"
+
+
+@each_master
+def test_the_committed_notebook_follows_from_its_master_to_the_byte(master):
+    assert (STUDENTS / f"{master.name}.ipynb").read_text(encoding="utf-8") == notebook(master), "run `make assignments`"
+
+
+def test_no_other_notebook_is_handed_out():
+    assert {path.stem for path in STUDENTS.glob("*.ipynb")} == set(MASTERS)
+
+
+@each_master
+def test_students_get_neither_solutions_nor_hidden_checks(master):
+    text = "\n".join(cell.source for cell in nbformat.reads(notebook(master), as_version=4).cells)
+    for question in master.questions:
+        kept_back = [question.solution, question.rubric, *question.hidden_check, *(code for _, code in question.errors)]
+        assert [part for part in kept_back if part and part in text] == []
+        assert masters.RUBRIC not in text
+
+
+@each_master
+def test_the_notebook_is_valid_has_no_outputs_and_installs_the_package(master):
+    made = nbformat.reads(notebook(master), as_version=4)
+    nbformat.validate(made)
+    assert [cell for cell in made.cells if cell.get("outputs") or cell.get("execution_count")] == []
+    assert made.metadata.kernelspec.name == "python3"
+    assert '%pip install --quiet "clustcal @ git+' in made.cells[1].source
+
+
+@each_master
+def test_the_instructors_notebook_holds_everything(master):
+    text = "\n".join(cell.source for cell in nbformat.reads(notebook(master, whole=True), as_version=4).cells)
+    for question in master.questions:
+        wanted = [question.solution, question.rubric, *question.hidden_check, *(code for _, code in question.errors)]
+        assert [part for part in wanted if part not in text] == []
+
+
+@each_master
+def test_points_in_the_text_are_those_of_the_questions(master):
+    graded = sum(question.points for question in master.questions if not question.by_hand)
+    by_hand = sum(question.points for question in master.questions if question.by_hand)
+    (said,) = re.findall(r"Points: (.*)\.", master.intro)
+    assert said == (f"{graded}, and {by_hand} by hand" if by_hand else str(graded))
+
+
+@each_master
+def test_the_zip_is_the_same_bytes_twice_and_holds_no_solution(master):
+    first, second = instructors_zip(master), instructors_zip(masters.read_master(masters.FOLDER / f"{master.name}.md"))
+    assert first == second
+    with zipfile.ZipFile(io.BytesIO(first)) as bundle:
+        assert {"setup.sh", "run_autograder", "grade.py", "key.json"} <= set(bundle.namelist())
+        key = json.loads(bundle.read("key.json"))
+    assert [question["id"] for question in key["questions"]] == [question.id for question in master.questions]
+    solutions = [question.solution for question in master.questions if question.solution]
+    assert [solution for solution in solutions if json.dumps(solution)[1:-1] in first.decode("latin1")] == []
+
+
+def test_make_assignments_runs_the_builder():
+    assert "$(PY) assignments/tools/build_assignments.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert build_assignments.STUDENTS == ROOT / "book" / "assignments"
