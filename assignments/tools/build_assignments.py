@@ -123,6 +123,9 @@ def notebook(master, whole=False):
     note = NOTE.format(seconds=grade.Limits.cell, gigabytes=grade.Limits.memory / 1e9)
     head = [("markdown", f"{title}\n\n{note}"), ("code", setup_cell([], *repository())), ("markdown", intro.strip())]
     made = assembled([(kind, source, False) for kind, source in head + cells])
+    for cell in made.cells:
+        if cell.source.startswith(grade.CHECK):
+            cell.metadata["tags"] = ["raises-exception"]  # so that running all cells goes on after a check that fails
     made.metadata["clustcal"] = {"assignment": master.name}
     return nbformat.writes(made) + "\n"
 

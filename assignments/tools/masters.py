@@ -32,6 +32,7 @@ HEADING = re.compile(
     r"^## Question (?P<number>\d+): (?P<title>.*) \((?P<points>\d+) points(?P<by_hand>, by hand)?\)$", re.M
 )
 RUBRIC = "### Solution and rubric"
+PASSED = 'print("Right so far.")'
 STUB_BY_HAND = grade.BY_HAND + "\n\nWrite it here."
 
 
@@ -72,9 +73,10 @@ class Question:
         """What the grader has to know."""
         if self.by_hand:
             return {"id": self.id, "points": self.points, "by_hand": True, "stub": STUB_BY_HAND.format(self.id)}
+        shown = [f"{grade.CHECK}{self.id}\n{check}\n{PASSED}" for check in self.check]
         return {
             "id": self.id, "points": self.points, "answers": self.names, "stub": self.answer,
-            "shown": [f"{grade.CHECK}{self.id}\n{check}" for check in self.check], "hidden": self.hidden_check,
+            "shown": shown, "hidden": self.hidden_check,
         }  # fmt: skip
 
 

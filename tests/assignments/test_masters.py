@@ -10,6 +10,7 @@ import masters
 import nbformat
 import pytest
 from build_assignments import STUDENTS, all_masters, instructors_zip, notebook
+from sandbox import Limits
 from submitting import ROOT, TOOLS, run
 
 MASTERS = {master.name: master for master in all_masters()}
@@ -99,20 +100,21 @@ def small(tmp_path):
     return write
 
 
-def prove(folder):
-    """Return the faults of the masters in a folder."""
+def prove(*folders):
+    """Return the faults of the masters in each folder, a line for each."""
     code = (
-        "import build_assignments as b, pathlib, sys; b.masters.FOLDER = pathlib.Path(sys.argv[1]);"
-        "print(*b.faults(b.prove(b.all_masters(), jobs=1)))"
+        "import build_assignments as b, pathlib, sys\n"
+        "for b.masters.FOLDER in map(pathlib.Path, sys.argv[1:]): print(*b.faults(b.prove(b.all_masters(), jobs=1)))"
     )
-    return run("-c", code, folder, cwd=TOOLS).strip()
+    return run("-c", code, *folders, cwd=TOOLS).splitlines()
 
 
 @pytest.mark.slow
-def test_a_planted_error_that_the_checks_miss_is_a_fault_and_nothing_else_is(small):
-    assert prove(small().parent) == ""
+def test_a_planted_error_that_the_checks_miss_is_a_fault_and_nothing_else_is(small, tmp_path):
+    (tmp_path / "missed").mkdir()
+    small(right="[6, 9]").rename(tmp_path / "missed" / "01-small.md")
     missed = "01-small, small-4: It squares. It loses nothing, expected ['small-4']."
-    assert prove(small(right="[6, 9]").parent) == missed
+    assert [line.strip() for line in prove(small().parent, tmp_path / "missed")] == ["", missed]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +165,8 @@ def test_the_notebook_is_valid_has_no_outputs_and_installs_the_package(master):
     assert [cell for cell in made.cells if cell.get("outputs") or cell.get("execution_count")] == []
     assert made.metadata.kernelspec.name == "python3"
     assert '%pip install --quiet "clustcal @ git+' in made.cells[1].source
+    stops = [cell for cell in made.cells if "assert " in cell.source and "raises-exception" not in cell.metadata.tags]
+    assert stops == [], "running all cells would stop at a check that fails"
 
 
 @each_master
@@ -179,6 +183,20 @@ def test_points_in_the_text_are_those_of_the_questions(master):
     by_hand = sum(question.points for question in master.questions if question.by_hand)
     (said,) = re.findall(r"Points: (.*)\.", master.intro)
     assert said == (f"{graded}, and {by_hand} by hand" if by_hand else str(graded))
+
+
+@each_master
+def test_hours_and_points_on_the_page_are_those_of_the_master(master):
+    page = (STUDENTS / "overview.md").read_text(encoding="utf-8")
+    hours, points = re.search(r"Time: about (\d) hours\. Points: (.*)\.", master.intro).groups()
+    points = points.replace(", and", " points, and") if "hand" in points else f"{points} points"
+    (written,) = re.findall(rf"^(About .*)\.\n\n```{{open-notebook}} assignments/{master.name}$", page, re.MULTILINE)
+    assert written == f"About {hours} hours, {points}"
+
+
+def test_limits_on_the_page_are_those_of_the_grader():
+    page = (STUDENTS / "overview.md").read_text(encoding="utf-8")
+    assert f"A cell gets {Limits.cell:g} seconds and {Limits.memory / 1e9:g} GB." in page
 
 
 @each_master

@@ -14,6 +14,7 @@ CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 REPOSITORY = "/".join(CONFIG["repository"]["url"].split("/")[-2:])
 BRANCH = CONFIG["repository"]["branch"]
 CHAPTERS = [page for page in chapters() if page in built()]
+ASSIGNMENTS = "assignments/overview"
 
 
 @cache
@@ -48,7 +49,8 @@ def test_chapter_can_be_launched_on_binder_and_on_colab(site, chapter):
 
 
 def test_pages_without_code_have_no_launch_buttons(site):
-    others = [site / f"{name}.html" for name in [*built(), "search", "genindex"] if name not in CHAPTERS]
+    names = [*built(), "search", "genindex"]
+    others = [site / f"{name}.html" for name in names if name not in [*CHAPTERS, ASSIGNMENTS]]
     assert [(path.name, launched(path)) for path in others if launched(path)] == []
 
 
@@ -58,6 +60,17 @@ def test_notebook_for_download_is_the_generated_one(site, chapter):
     assert len(offered) == 1
     kept = ROOT / "book" / "notebooks" / f"{chapter}.ipynb"
     assert ((site / f"{chapter}.html").parent / offered[0]).read_bytes() == kept.read_bytes()
+
+
+def test_every_assignment_can_be_opened_in_colab_on_binder_and_downloaded(site):
+    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "book/assignments").glob("*.ipynb"))
+    links = [link["href"] for link in page(site / f"{ASSIGNMENTS}.html").select("article a[href]")]
+    colab = f"https://colab.research.google.com/github/{REPOSITORY}/blob/{BRANCH}/"
+    binder = f"https://mybinder.org/v2/gh/{REPOSITORY}/{BRANCH}?urlpath=lab/tree/"
+    for start in (colab, binder):
+        assert [link.removeprefix(start) for link in links if link.startswith(start)] == files
+    offered = [site / "assignments" / link for link in links if "_downloads/" in link]
+    assert [path.read_bytes() for path in offered] == [(ROOT / file).read_bytes() for file in files]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
