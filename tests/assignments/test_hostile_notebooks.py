@@ -46,7 +46,7 @@ def replaced(old, new, cells=SOLVED):
 
 
 NOT_A_NOTEBOOK = "This is not a notebook as Jupyter and Colab save it (.ipynb)"
-TOO_LONG, ENDED = "takes more than 2 seconds; is there a loop that does not end?", "It ended the process"
+TOO_LONG, ENDED = "takes more than 4 seconds; is there a loop that does not end?", "It ended the process"
 MEMORY, MAGIC = "asks for more memory than the 1 GB that there are", "lines for Jupyter alone (% and !) were left out"
 OTHER_KIND = "not of the kind that the question asks for"
 ALL, NO_POINTS = " ".join(POINTS), "no points"
@@ -180,7 +180,7 @@ def rows(graded, keys, stopped):
     files = {name: cells if isinstance(cells, str) else notebook(cells) for name, cells in cases.items()}
     files["another assignment"] = notebook(OTHER.cells({q.id: q.solution for q in OTHER.questions}))
     key = repr(str(keys / f"{MASTER.name}.zip"))
-    rows = graded({f"{name}.ipynb": text.replace("KEY", key) for name, text in files.items()}, "--seconds", 2)
+    rows = graded({f"{name}.ipynb": text.replace("KEY", key) for name, text in files.items()}, "--seconds", 4)
     return {name.removesuffix(".ipynb"): row for name, row in rows.items()}
 
 
