@@ -40,7 +40,7 @@ BY_HAND = "**Your answer to question {}**"
 # Imported once, before any fork, beside everything public of the package.
 WARM = (
     *("matplotlib.pyplot", "scipy.optimize", "scipy.stats", "sklearn.cluster", "sklearn.isotonic"),
-    *("sklearn.linear_model", "sklearn.metrics", "clustcal.experiments.results", "clustcal.experiments.tables"),
+    *("sklearn.linear_model", "sklearn.metrics", "clustcal.experiments.tabular.runs"),
 )
 LARGEST_NOTEBOOK = 20_000_000  # bytes
 

@@ -3,7 +3,9 @@
 import io
 import json
 import re
+import tomllib
 import zipfile
+from fnmatch import fnmatch
 
 import build_assignments
 import masters
@@ -175,6 +177,17 @@ def test_the_instructors_notebook_holds_everything(master):
     for question in master.questions:
         wanted = [question.solution, question.rubric, *question.hidden_check, *(code for _, code in question.errors)]
         assert [part for part in wanted if part not in text] == []
+
+
+@each_master
+def test_data_are_those_that_the_wheel_carries(master):
+    """Nothing is fetched, neither by students nor while grading."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    left_out = build["targets"]["wheel"]["exclude"]
+    code = "\n".join(source for kind, source in master.cells(whole=True) if kind == "code")
+    files = [f"/clustcal/datasets/score_files/{name}-seed0.npz" for name in re.findall(r'load_scores\("(\w+)"', code)]
+    assert [file for file in files if any(fnmatch(file, pattern) for pattern in left_out)] == []
+    assert "datasets.load(" not in code
 
 
 @each_master
