@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 from clustcal.core.parameters import check_level, check_whole_number
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics.proper_scores import ROW_VALUES
 
 __all__ = ["bootstrap_interval", "paired_wilcoxon", "spearman_table", "t_interval"]
 
@@ -70,17 +71,11 @@ def bootstrap_interval(
     check_whole_number("n_resamples", n_resamples)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label, one_vs_rest=False)
-    # Labels of the columns come from all rows, as a resample may lack a class.
-    kwargs = {**kwargs, "labels": forecast.classes}
-    if forecast.positive is not None:
-        kwargs["pos_label"] = forecast.classes[forecast.positive].item()
-    y = forecast.classes[forecast.codes]
-
-    def value(rows):
-        weights = None if sample_weight is None else forecast.weights[rows]
-        return metric(y[rows], forecast.P[rows], sample_weight=weights, **kwargs)
-
-    everyone = np.arange(len(y))
+    if metric in ROW_VALUES and not kwargs:
+        value = _mean_of_rows(ROW_VALUES[metric](forecast), forecast.weights)
+    else:
+        value = _metric_of_rows(metric, forecast, sample_weight is not None, kwargs)
+    everyone = np.arange(len(forecast.codes))
     strata = [everyone[forecast.codes == k] for k in np.unique(forecast.codes)] if stratify else [everyone]
     samples = np.array(
         [
@@ -91,6 +86,29 @@ def bootstrap_interval(
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(samples, [tail, 1 - tail])
     return Bunch(estimate=float(value(everyone)), low=float(low), high=float(high), samples=samples)
+
+
+def _metric_of_rows(metric, forecast, is_weighted, kwargs):
+    """Return the function from rows to the metric of these rows."""
+    # Labels of the columns come from all rows, as a resample may lack a class.
+    kwargs = {**kwargs, "labels": forecast.classes}
+    if forecast.positive is not None:
+        kwargs["pos_label"] = forecast.classes[forecast.positive].item()
+    y = forecast.classes[forecast.codes]
+
+    def value(rows):
+        weights = forecast.weights[rows] if is_weighted else None
+        return metric(y[rows], forecast.P[rows], sample_weight=weights, **kwargs)
+
+    return value
+
+
+def _mean_of_rows(values, weights):
+    """Return the function from rows to the weighted mean of one value per row, which is many times faster."""
+    if (weights == weights[0]).all():
+        return lambda rows: values.take(rows).mean()
+    weighted = weights * values
+    return lambda rows: weighted[rows].sum() / weights[rows].sum()
 
 
 def t_interval(values, *, confidence_level=0.95):

@@ -51,7 +51,7 @@ def log_loss(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     0.367
     """
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-    return float(-np.average(log_probabilities(_of_outcome(forecast)), weights=forecast.weights))
+    return float(np.average(_log_losses(forecast), weights=forecast.weights))
 
 
 def brier(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
@@ -89,13 +89,7 @@ def brier(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
     0.15
     """
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-    of_outcome = _of_outcome(forecast)
-    if forecast.is_binary:
-        errors = (1 - of_outcome) ** 2
-    else:
-        # The square is completed so that no one-hot matrix is needed: sum p^2 - p_y^2 + (1 - p_y)^2.
-        errors = np.einsum("nk,nk->n", forecast.P, forecast.P) - of_outcome**2 + (1 - of_outcome) ** 2
-    return float(np.average(errors, weights=forecast.weights))
+    return float(np.average(_squared_errors(forecast), weights=forecast.weights))
 
 
 def accuracy(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
@@ -119,7 +113,7 @@ def accuracy(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     0.75
     """
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
-    return float(np.average(forecast.P.argmax(axis=1) == forecast.codes, weights=forecast.weights))
+    return float(np.average(_hits(forecast), weights=forecast.weights))
 
 
 def roc_auc(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
@@ -162,3 +156,23 @@ def roc_auc(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
 def _of_outcome(forecast):
     """The probability that each row gave to what then happened, shape (n,)."""
     return forecast.P[np.arange(len(forecast.P)), forecast.codes]
+
+
+def _log_losses(forecast):
+    return -log_probabilities(_of_outcome(forecast))
+
+
+def _squared_errors(forecast):
+    of_outcome = _of_outcome(forecast)
+    if forecast.is_binary:
+        return (1 - of_outcome) ** 2
+    # The square is completed so that no one-hot matrix is needed: sum p^2 - p_y^2 + (1 - p_y)^2.
+    return np.einsum("nk,nk->n", forecast.P, forecast.P) - of_outcome**2 + (1 - of_outcome) ** 2
+
+
+def _hits(forecast):
+    return forecast.P.argmax(axis=1) == forecast.codes
+
+
+# The metrics that are means over rows, and what they are means of: a resample of rows is then a sum of these.
+ROW_VALUES = {log_loss: _log_losses, brier: _squared_errors, accuracy: _hits}

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from clustcal.metrics import (
+    accuracy,
     bootstrap_interval,
     brier,
     ece,
@@ -236,3 +237,18 @@ def test_a_group_with_a_constant_column_does_not_count(runs):
 def test_an_unknown_column_is_named(runs):
     with pytest.raises(ValueError, match="no column 'capacity'"):
         spearman_table(runs, by="capacity")
+
+
+@pytest.mark.parametrize("metric", [log_loss, brier, accuracy])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_short_way_of_means_gives_what_the_metric_itself_gives_of_each_resample(metric, n_classes):
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(n_classes), 200)
+    y, weights = rng.integers(n_classes, size=200), rng.uniform(0, 3, 200)
+    long_way = lambda *arguments, **more: metric(*arguments, **more)  # not known to be a mean over rows
+    for given in ({}, {"sample_weight": weights}, {"stratify": True}):
+        short, long = (
+            bootstrap_interval(one, y, P, n_resamples=20, random_state=0, **given) for one in (metric, long_way)
+        )
+        np.testing.assert_allclose(short.samples, long.samples, rtol=1e-12)
+        assert short.estimate == pytest.approx(long.estimate, rel=1e-12)
