@@ -22,8 +22,8 @@ def rejections(test, n_sets, n, seed, forecast=lambda t: t):
     return rejected / n_sets
 
 
-# The binomial error of 2,000 sets at a true rate of .05 is .005; three of them are allowed.
-ROOM = 0.015
+# The binomial error of 1,000 sets at a true rate of .05 is .007; three of them are allowed.
+ROOM = 0.021
 sharper = lambda t: t**1.5 / (t**1.5 + (1 - t) ** 1.5)
 
 
@@ -155,7 +155,7 @@ def test_the_scale_of_weights_does_not_matter_and_rows_without_weight_are_not_th
 def test_weighted_tests_keep_their_level(test):
     weights = np.random.default_rng(9).exponential(size=500)
     weighted = lambda y, p: test(y, p, sample_weight=weights)
-    assert rejections(weighted, 1000, 500, seed=1) == pytest.approx(0.05, abs=0.021)
+    assert rejections(weighted, 600, 500, seed=1) == pytest.approx(0.05, abs=0.027)
 
 
 # Level and power ----------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_weighted_tests_keep_their_level(test):
 @pytest.mark.parametrize("test", [spiegelhalter_test, cox_calibration, calibration_in_the_large])
 @pytest.mark.parametrize("n", [200, 2000])
 def test_calibrated_forecasts_are_rejected_in_one_of_twenty(test, n):
-    assert rejections(test, 2000, n, seed=n) == pytest.approx(0.05, abs=ROOM)
+    assert rejections(test, 1000, n, seed=n) == pytest.approx(0.05, abs=ROOM)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_wrong_forecasts_are_found(test, forecast):
 
 @pytest.mark.parametrize("n", [300, 2000])
 def test_intervals_cover_the_truth(n):
-    """Outcomes made with a = .3, b = .8, or a shift of .3: 600 sets, so that .95 has an error of .009."""
+    """Outcomes made with a = .3, b = .8, or a shift of .3: 400 sets, so that .95 has an error of .011."""
     rng = np.random.default_rng(n)
     held = np.zeros(4)
-    for _ in range(600):
+    for _ in range(400):
         p = rng.beta(1, 2, n)
         found = cox_calibration((rng.random(n) < expit(0.3 + 0.8 * logit(p))).astype(int), p)
         shifted = expit(0.3 + logit(p))
@@ -196,4 +196,4 @@ def test_intervals_cover_the_truth(n):
             (large.difference_interval, (shifted - p).mean()),
         ]
         held += [low <= truth <= high for (low, high), truth in truths]
-    assert held / 600 == pytest.approx(0.95, abs=0.027)
+    assert held / 400 == pytest.approx(0.95, abs=0.033)

@@ -6,7 +6,7 @@ import pytest
 
 from clustcal.metrics import adjust_pvalues, compare_calibration
 
-SETS = 400  # of 2,000 rows; a share of .05 has a binomial error of .011
+SETS = 300  # of 2,000 rows; a share of .05 has a binomial error of .0126
 
 
 def extreme(p, by):
@@ -64,17 +64,17 @@ def test_a_forecast_does_not_differ_from_itself():
 
 
 def test_under_the_null_the_draws_have_the_spread_of_the_estimates():
-    """Over 2,000 sets of a calibrated forecast with known variances, and in the draws of one set."""
+    """Over 700 sets of a calibrated forecast with known variances, and in the draws of one set."""
     rng = np.random.default_rng(1)
     p = rng.random(500)
-    sets = [compare_calibration((rng.random(500) < p).astype(int), {"a": p, "b": p}, n_draws=1) for _ in range(2000)]
+    sets = [compare_calibration((rng.random(500) < p).astype(int), {"a": p, "b": p}, n_draws=1) for _ in range(700)]
     spread = np.std([found.errors["squared_error"]["a"] for found in sets])
     bins = np.array_split(np.sort(p), 10)
     # Of a sum of n residuals with variance v each, (S^2 - sum r^2) / n (n - 1) has the variance 2 v^2 / n (n - 1).
     expected = np.sqrt(np.mean([2 * np.mean(x * (1 - x)) ** 2 / (50 * 49) for x in bins]) / 10)
-    assert spread == pytest.approx(expected, rel=0.06)
-    pvalues = np.array([found.errors["pvalue"]["a"] for found in _with_draws(p, 300, rng)])
-    assert np.mean(pvalues < 0.05) == pytest.approx(0.05, abs=0.038)
+    assert spread == pytest.approx(expected, rel=0.12)
+    pvalues = np.array([found.errors["pvalue"]["a"] for found in _with_draws(p, 200, rng)])
+    assert np.mean(pvalues < 0.05) == pytest.approx(0.05, abs=0.047)
 
 
 def _with_draws(p, n_sets, rng):
@@ -101,7 +101,7 @@ def test_calibrated_forecasts_are_called_different_in_at_most_one_of_twenty_sets
 @pytest.mark.parametrize("forecasts", CALIBRATED.values(), ids=CALIBRATED)
 def test_the_test_of_both_being_calibrated_has_its_level(forecasts):
     """.05 and three binomial errors; with several pairs Holm's correction keeps the chance of any."""
-    assert share_called(forecasts, seed=1, column="pvalue_calibrated_adjusted") <= 0.05 + 0.033
+    assert share_called(forecasts, seed=1, column="pvalue_calibrated_adjusted") <= 0.05 + 0.038
 
 
 def test_rare_events_are_no_exception():
@@ -118,7 +118,7 @@ def test_forecasts_that_are_wrong_to_the_same_extent_are_not_called_different():
         sign = np.where(two > t.mean(), 0.05, -0.05)
         return {"wider": two + sign, "narrower": two - sign}
 
-    assert share_called(forecasts) <= 0.05 + 0.033
+    assert share_called(forecasts) <= 0.05 + 0.038
     assert share_called(forecasts, n_sets=50, column="pvalue_calibrated") > 0.5  # which says something else
 
 
@@ -151,7 +151,7 @@ def test_the_interval_covers_the_difference():
         t = rng.uniform(0.1, 0.9, 2000)
         pair = compare_calibration((rng.random(2000) < t).astype(int), {"a": t + 0.05, "b": t}, n_draws=1).pairs.iloc[0]
         held += pair["low"] <= 0.0025 <= pair["high"]
-    assert held / SETS == pytest.approx(0.95, abs=0.033)
+    assert held / SETS == pytest.approx(0.95, abs=0.038)
 
 
 # Input --------------------------------------------------------------------------------------------------------

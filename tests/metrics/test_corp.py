@@ -103,16 +103,16 @@ AT = np.array([0.05, 0.2, 0.5, 0.8, 0.95])
 
 @pytest.mark.parametrize("values", [None, 10])
 def test_the_consistency_band_holds_the_curve_of_a_calibrated_forecast_as_often_as_it_says(values):
-    """At each of five places, in 120 sets of 300 rows; the binomial error is .02."""
+    """At each of five places, in 80 sets of 300 rows; the binomial error is .025."""
     rng = np.random.default_rng(1)
     held = np.zeros(len(AT))
-    for _ in range(120):
+    for _ in range(80):
         p = rng.random(300) if values is None else (rng.integers(0, values, 300) + 0.5) / values
-        curve = corp_curve((rng.random(300) < p).astype(int), p, n_resamples=200, random_state=rng)
+        curve = corp_curve((rng.random(300) < p).astype(int), p, n_resamples=150, random_state=rng)
         nearest = np.abs(curve.forecast[:, None] - AT).argmin(axis=0)
         held += ((curve.low <= curve.frequency) & (curve.frequency <= curve.high))[nearest]
-    assert (held / 120 >= 0.89).all()
-    assert (held / 120).mean() <= 0.99
+    assert (held / 80 >= 0.87).all()
+    assert (held / 80).mean() <= 0.99
 
 
 def test_the_consistency_band_of_many_forecasts_is_near_that_of_each(monkeypatch):
@@ -133,14 +133,14 @@ def test_the_consistency_band_of_many_forecasts_is_near_that_of_each(monkeypatch
 @pytest.mark.parametrize("truth", [lambda p: p, lambda p: p**2, lambda p: 0.1 + 0.6 * (p > 0.5), lambda p: 0.02 * p])
 @pytest.mark.parametrize("n", [100, 1000])
 def test_the_confidence_band_holds_an_increasing_truth_everywhere(truth, n):
-    """All places of 200 sets together; at least .95 is proved, and far more is usual."""
+    """All places of 100 sets together; at least .95 is proved, and far more is usual."""
     rng = np.random.default_rng(n)
     held = 0
-    for _ in range(200):
+    for _ in range(100):
         p = rng.random(n)
         curve = corp_curve((rng.random(n) < truth(p)).astype(int), p, band="confidence", labels=[0, 1])
         held += ((curve.low <= truth(curve.forecast)) & (truth(curve.forecast) <= curve.high)).all()
-    assert held / 200 >= 0.95
+    assert held / 100 >= 0.95
 
 
 def test_the_confidence_band_increases_holds_the_curve_and_narrows():

@@ -63,15 +63,15 @@ def test_the_parts_add_up_to_the_score(score):
 
 @pytest.mark.parametrize("forecast", ["calibrated", "extreme"])
 def test_intervals_cover(forecast):
-    """300 sets of 1,000 rows, a binomial error of .013; of a calibrated forecast the calibration part is 0."""
+    """150 sets of 1,000 rows, a binomial error of .018; of a calibrated forecast the calibration part is 0."""
     held = np.zeros(2)
-    for seed in range(300):
+    for seed in range(150):
         y, p, extreme = made(1000, seed)
         parts = refinement_decomposition(y, p if forecast == "calibrated" else extreme)
         truths = (REFINEMENT, 0.0 if forecast == "calibrated" else CALIBRATION)
         intervals = (parts.refinement_interval, parts.calibration_interval)
         held += [low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)]
-    assert (held / 300 >= 0.92).all()
+    assert (held / 150 >= 0.9).all()
 
 
 def test_it_is_not_fitted_to_the_rows_that_it_scores():
