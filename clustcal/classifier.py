@@ -31,8 +31,8 @@ from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import PlattScaling, TemperatureScaling
 from clustcal.cluster_table import cluster_table, columns_of
 from clustcal.core.folds import make_folds
-from clustcal.core.labels import as_labels
-from clustcal.core.probabilities import as_weights
+from clustcal.core.labels import as_labels, check_no_label_missing
+from clustcal.core.probabilities import as_representation, as_weights, log_probabilities
 from clustcal.model_scores import ModelScores
 from clustcal.representations.choice import default_representation
 from clustcal.representations.features import StandardizedFeatures
@@ -57,8 +57,7 @@ class CalibratedMember:
 
     def calibrator_input(self, X):
         """Return the scores of rows in the form in which the calibrator takes them."""
-        takes_logits = self.scores.are_logits and getattr(self.calibrator, "from_logits", False)
-        return self.scores.read(X) if takes_logits else self.scores.probabilities(X)
+        return _in_form_of(self.calibrator, self.scores.read(X), self.scores.are_logits)
 
     def represent(self, X, Z=None):
         """Return Z as given, or else the representation of rows, or None if there is none."""
@@ -183,6 +182,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters(fit_params)
         y = _check_labels(y)
         X, y = indexable(X, y)
+        if Z is not None:
+            Z = as_representation(Z, len(y))
         weights = None if sample_weight is None else as_weights(sample_weight, len(y))
         if self._is_frozen():
             members = [self._fit_to_frozen(X, y, weights, Z)]
@@ -415,7 +416,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             S[held_out] = softmax(S_fold, axis=1) if of_fold.are_logits and not scores.are_logits else S_fold
         if representation is not None:
             representation = _fill_model(representation, model)
-            Z = _joined(parts, representation.fit(X)) if by_fold else _fit_transform(representation, X, weights)
+            Z = (
+                _joined(parts, _fit(representation, X, weights))
+                if by_fold
+                else _fit_transform(representation, X, weights)
+            )
         return self._calibrated(model, scores, S, representation, Z, y, weights)
 
     def _calibrated(self, model, scores, S, representation, Z, y, weights):
@@ -425,11 +430,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             S = S / scores.scale
         calibrator = clone(self._calibrator(len(self.classes_)))
         names = calibrator.get_params(deep=False)
-        takes_logits = scores.are_logits and "from_logits" in names
-        if scores.are_logits and not takes_logits:
-            S = softmax(S, axis=1)
-        given = {"classes": self.classes_.tolist(), "from_logits": takes_logits}
+        given = {"classes": self.classes_.tolist(), "from_logits": scores.are_logits}
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})
+        S = _in_form_of(calibrator, S, scores.are_logits)
         return CalibratedMember(model, scores, representation, calibrator.fit(S, y, Z, sample_weight=weights))
 
     def _calibrator(self, n_classes):
@@ -443,7 +446,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return StandardizedFeatures()
         if self.representation is not None:
             return clone(self.representation)
-        return default_representation(model) if self._calibrator(len(self.classes_)).needs_representation else None
+        if not self._calibrator(len(self.classes_)).needs_representation:
+            return None
+        return default_representation(model, len(self.classes_))
 
     def _params_for_estimator(self, weights, fit_params):
         """Return the keywords for the estimator's `fit`."""
@@ -464,6 +469,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
             return fit_params
         return {**fit_params, name: weights}
+
+
+def _in_form_of(calibrator, S, are_logits):
+    """Return scores as the calibrator takes them: a calibrator within it may say that P holds logits."""
+    if calibrator._takes_logits() == are_logits:
+        return S
+    return softmax(S, axis=1) if are_logits else log_probabilities(S)
 
 
 def _mean(parts):
@@ -489,6 +501,7 @@ def _check_labels(y):
         raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
     if isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
         y = as_labels(y)  # missing values of some types of pandas cannot even be compared
+    check_no_label_missing(y)
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
@@ -514,15 +527,18 @@ def _fill_model(representation, model):
     return clone(representation).set_params(**dict.fromkeys(missing, model))
 
 
+def _fit(representation, X, weights):
+    """Fit a representation to rows, without their labels."""
+    if isinstance(representation, StandardizedFeatures):
+        return representation.fit(X, sample_weight=weights)
+    return representation.fit(X)
+
+
 def _fit_transform(representation, X, weights):
     """Fit a representation to rows, without their labels, and return it of the same rows."""
-    if isinstance(representation, StandardizedFeatures):
-        return representation.fit(X, sample_weight=weights).transform(X)
-    return (
-        representation.fit(X).transform(X)
-        if not hasattr(representation, "fit_transform")
-        else representation.fit_transform(X)
-    )
+    if isinstance(representation, StandardizedFeatures) or not hasattr(representation, "fit_transform"):
+        return _fit(representation, X, weights).transform(X)
+    return representation.fit_transform(X)
 
 
 def _check_that_axes_are_features(representation, estimator):

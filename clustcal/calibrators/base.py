@@ -144,7 +144,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     def predict(self, P, Z=None):
         """Return the most probable label of every row after calibration, shape (n,)."""
-        return self.classes_[self.predict_proba(P, Z).argmax(axis=1)]
+        best = self.predict_proba(P, Z).argmax(axis=1)  # first, as it says whether this is fitted
+        return self.classes_[best]
 
     def score(self, P, y, Z=None, sample_weight=None):
         """Return the accuracy of `predict`, as scikit-learn's classifiers do.

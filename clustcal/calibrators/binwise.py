@@ -7,7 +7,7 @@ import numpy as np
 from clustcal.calibrators.containing import Containing
 from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
-from clustcal.core.parameters import check_one_of
+from clustcal.core.parameters import check_one_of, shown
 from clustcal.core.probabilities import KINDS, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["BinwiseCalibration"]
@@ -129,4 +129,4 @@ class BinwiseCalibration(Containing):
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
         check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.min_bin_size, Real) or not self.min_bin_size >= 0:
-            raise ValueError(f"min_bin_size is {self.min_bin_size!r}; expected a number of at least 0.")
+            raise ValueError(f"min_bin_size is {shown(self.min_bin_size)}; expected a number of at least 0.")

@@ -29,7 +29,7 @@ from clustcal.calibrators.soft_kmeans import (
 )
 from clustcal.core import solvers
 from clustcal.core.folds import make_folds
-from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number
+from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number, shown
 from clustcal.core.probabilities import EPS
 
 __all__ = ["ClusteredCalibrationCV"]
@@ -248,7 +248,7 @@ class ClusteredCalibrationCV(Containing):
         for name in ("n_clusters", "shrinkages", "temperatures"):
             values = getattr(self, name)
             if np.ndim(values) != 1 or len(values) == 0:
-                raise ValueError(f"{name} is {values!r}; expected a sequence of at least one number.")
+                raise ValueError(f"{name} is {shown(values)}; expected a sequence of at least one number.")
             for value in values:
                 check_at_least_0(name, value)
         for n_clusters in self.n_clusters:

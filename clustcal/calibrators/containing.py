@@ -1,5 +1,6 @@
 """Calibrators that contain a parametric one: which it is, and what its parameters say of the columns of P."""
 
+import numpy as np
 from sklearn.base import clone
 
 from clustcal.calibrators.base import Calibrator
@@ -31,9 +32,9 @@ class Containing(Calibrator):
         return [clone(calibrator).set_params(from_logits=self._takes_logits()) for calibrator in calibrators]
 
     def _classes_of_columns(self):
-        given = [one.classes for one in (self, *self._given()) if one.classes is not None]
-        if len({repr(list(classes)) for classes in given}) > 1:
-            raise ValueError(f"classes is given as {[list(one) for one in given]}; expected one order of the columns.")
+        given = [np.asarray(one.classes).tolist() for one in (self, *self._given()) if one.classes is not None]
+        if any(classes != given[0] for classes in given):
+            raise ValueError(f"classes is given as {given}; expected one order of the columns.")
         return given[0] if given else None
 
     def _takes_logits(self):

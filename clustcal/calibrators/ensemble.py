@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
-from clustcal.core.parameters import check_one_of
+from clustcal.core.parameters import check_one_of, shown
 
 __all__ = ["EnsembleTemperatureScaling"]
 
@@ -111,7 +111,9 @@ class EnsembleTemperatureScaling(Calibrator):
         check_one_of("loss", self.loss, LOSSES)
         bounds = np.asarray(self.bounds, dtype=float)
         if bounds.shape != (2,) or not 0 < bounds[0] <= bounds[1] < np.inf:
-            raise ValueError(f"bounds is {self.bounds!r}; expected the lowest and the highest temperature, above 0.")
+            raise ValueError(
+                f"bounds is {shown(self.bounds)}; expected the lowest and the highest temperature, above 0."
+            )
 
 
 def _cross_entropy(tempered, P, codes, weights):

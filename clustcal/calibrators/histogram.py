@@ -3,6 +3,7 @@
 import numpy as np
 
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
+from clustcal.core.parameters import shown
 from clustcal.core.probabilities import assign_bins, bin_edges
 
 __all__ = ["HistogramBinning"]
@@ -67,7 +68,7 @@ class HistogramBinning(OneVsRest):
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
         prior = np.ones(2) if self.prior is None else np.asarray(self.prior, dtype=float)
         if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
-            raise ValueError(f"prior is {self.prior!r}; expected two numbers of at least 0.")
+            raise ValueError(f"prior is {shown(self.prior)}; expected two numbers of at least 0.")
 
     def _fit_map(self, p, hit, weights):
         """Return the `StepFunction` of the posterior means."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
 from clustcal.calibrators.base import Calibrator
+from clustcal.core.parameters import shown
 from clustcal.core.probabilities import assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["LocalRecalibration"]
@@ -105,7 +106,7 @@ class LocalRecalibration(Calibrator):
 
     def _check_parameters(self):
         if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {self.bandwidth!r}; expected a positive number.")
+            raise ValueError(f"bandwidth is {shown(self.bandwidth)}; expected a positive number.")
         bin_edges(np.array([0.5]), self.n_bins)
 
     def _calibrate(self, scores, Z):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import Calibrator
 from clustcal.core import families, solvers
-from clustcal.core.parameters import check_at_least_0, check_one_of
+from clustcal.core.parameters import check_at_least_0, check_one_of, shown
 
 __all__ = ["BetaCalibration", "DirichletCalibration", "PlattScaling", "TemperatureScaling", "VectorScaling"]
 # What Dirichlet calibration may be pulled to.
@@ -308,7 +308,7 @@ class DirichletCalibration(ParametricCalibrator):
         check_at_least_0("l2", self.l2)
         odir = None if self.odir is None else np.asarray(self.odir, dtype=float)
         if odir is not None and (odir.shape != (2,) or not (np.isfinite(odir).all() and (odir >= 0).all())):
-            raise ValueError(f"odir is {self.odir!r}; expected two weights of at least 0.")
+            raise ValueError(f"odir is {shown(self.odir)}; expected two weights of at least 0.")
         check_one_of("shrink_to", self.shrink_to, SHRINK_TO)
         if self.odir is not None and self.shrink_to != "zero":
             raise ValueError(f"odir is given and shrink_to is {self.shrink_to!r}; expected only one of them.")

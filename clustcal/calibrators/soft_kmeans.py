@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number
+from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number, shown
 from clustcal.core.probabilities import as_representation, as_weights
 
 __all__ = ["SoftKMeans"]
@@ -168,7 +168,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_whole_number("n_clusters", self.n_clusters)
         if n is not None and self.n_clusters > n:
             raise ValueError(
-                f"n_clusters is {self.n_clusters!r}; expected a whole number from 1 to {n}, the number of rows."
+                f"n_clusters is {shown(self.n_clusters)}; expected a whole number from 1 to {n}, the number of rows."
             )
         check_one_of("membership", self.membership, SQUARED_DISTANCES)
         check_at_least_0("temperature", self.temperature)

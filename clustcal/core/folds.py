@@ -19,7 +19,10 @@ def make_folds(cv, codes, weights, seed=None):
         Draws which rows of a class go to which fold; without it they are dealt out as they stand.
     """
     if not isinstance(cv, Integral):
-        return list(check_cv(cv).split(codes, codes))
+        folds = list(check_cv(cv).split(codes, codes))
+        if not folds:
+            raise ValueError("cv has no folds; expected at least one (an iterator can be used up only once).")
+        return folds
     if not 2 <= cv <= len(codes):
         raise ValueError(f"cv is {cv}; expected from 2 to {len(codes)} folds, the number of rows.")
     # Each class is dealt out in turn. StratifiedKFold does so too, but refuses classes with fewer rows than folds.

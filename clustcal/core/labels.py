@@ -16,9 +16,7 @@ def as_labels(y):
     """
     if hasattr(y, "detach"):  # a tensor of torch, which may carry a gradient or lie on another device
         y = y.detach().cpu()
-    missing = pd.isna(y) if isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)) else None
-    if missing is not None and missing.any():
-        raise ValueError("y holds missing values; expected a label for every row.")
+    check_no_label_missing(y)
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -28,7 +26,21 @@ def as_labels(y):
         raise ValueError("y is empty; expected at least one label.")
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
         raise ValueError("y holds NaN or infinite values; expected a label for every row.")
-    return _labels_from_objects(y) if y.dtype.kind == "O" else y
+    # "T" is numpy's text of any length, which cannot yet be compared with the older kind.
+    return _labels_from_objects(y) if y.dtype.kind in "OT" else y
+
+
+def check_no_label_missing(y):
+    """Raise a ValueError if a label is missing: what pandas calls so, or what a masked array hides."""
+    if isinstance(y, np.ma.MaskedArray):
+        missing = np.ma.is_masked(y)
+    elif isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
+        missing = pd.isna(y).any()  # before they are an array of numpy, which some types then cannot be
+    else:
+        y = np.asarray(y)
+        missing = y.dtype.kind in "OTMm" and pd.isna(y.astype(object)).any()
+    if missing:
+        raise ValueError("y holds missing values; expected a label for every row.")
 
 
 def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None):
@@ -73,7 +85,7 @@ def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None)
     present = distinct(y)
     classes = _labels_of_columns(present, n_classes, classes)
     if (classes.dtype.kind in "US") != (y.dtype.kind in "US"):
-        raise ValueError(f"y holds the label {y[0].item()!r}; expected one of {classes.tolist()}.")
+        raise ValueError(f"y holds the label {y[:1].tolist()[0]!r}; expected one of {classes.tolist()}.")
     unknown = _without(present, classes)
     if unknown:
         raise ValueError(f"y holds the label {unknown[0]!r}; expected one of {classes.tolist()}.")
@@ -121,9 +133,10 @@ def order_of_columns(names, present, classes, name="P"):
     shared = set(labels) & set(known)
     if not shared or names == list(range(len(names))):
         return None, classes
-    if len(labels) == 1 and len(known) == 2:
-        return ([1, 0] if labels[0] == known[0] else None), known
-    if classes is None and set(known) <= set(labels):
+    if len(labels) == 1 and len(known) <= 2:
+        return ([1, 0] if len(known) == 2 and labels[0] == known[0] else None), known if len(known) == 2 else classes
+    is_text = {isinstance(label, str) for label in labels}
+    if classes is None and set(known) <= set(labels) and len(is_text) == 1:
         known = np.sort(np.array(labels))  # the names also tell of classes that do not occur
         return [labels.index(label) for label in known.tolist()], known
     if set(labels) != set(known) or len(labels) != len(known):
@@ -164,7 +177,7 @@ def _check_that_two_occur(y, present, classes, weights):
     if weights is not None and not weights.all():
         present = distinct(y[weights > 0])
     if present.size == 1:
-        raise ValueError(f"y holds only the label {present[0].item()!r}; expected at least two classes.")
+        raise ValueError(f"y holds only the label {present[:1].tolist()[0]!r}; expected at least two classes.")
     missing = _without(classes, present)
     if missing:
         warnings.warn(
@@ -175,9 +188,16 @@ def _check_that_two_occur(y, present, classes, weights):
 
 
 def _as_named(names, labels):
-    """Return the labels that text names stand for, where labels are no text: frames of polars have text names only."""
-    by_text = {str(label): label for label in labels}
-    return [by_text.get(name, name) for name in names]
+    """Return the labels that names stand for if both are written out: frames of polars have names of text only."""
+    by_text = {text: label for label in labels for text in _as_texts(label)}
+    return [next((by_text[text] for text in _as_texts(name) if text in by_text), name) for name in names]
+
+
+def _as_texts(label):
+    """Return how a label may be written: 1.0 also as 1, True also as true and 1."""
+    if isinstance(label, bool):
+        return [str(label), str(label).lower(), str(int(label))]
+    return [str(label), str(int(label))] if isinstance(label, float) and label.is_integer() else [str(label)]
 
 
 def _without(labels, others):
@@ -188,8 +208,6 @@ def _without(labels, others):
 
 def _labels_from_objects(y):
     """Turn an object array into the array of its one type, so that it can be sorted and compared."""
-    if pd.isna(y).any():
-        raise ValueError("y holds missing values; expected a label for every row.")
     kinds = {type(label) for label in y}
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
         raise ValueError("y mixes strings and other types; expected labels of one type.")

@@ -5,25 +5,37 @@ from numbers import Integral, Real
 import numpy as np
 
 
+def shown(value):
+    """Return a value as an error shows it: 0 and not np.int64(0), also within a list.
+
+    Examples
+    --------
+    >>> print(shown([np.int64(0), np.float64(0.5)]))
+    [0, 0.5]
+    """
+    with np.printoptions(legacy="1.25"):
+        return repr(value)
+
+
 def check_at_least_0(name, value):
     """Raise a ValueError unless the parameter is a finite number of at least 0."""
     if not isinstance(value, Real) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} is {value!r}; expected a number of at least 0.")
+        raise ValueError(f"{name} is {shown(value)}; expected a number of at least 0.")
 
 
 def check_one_of(name, value, choices):
     """Raise a ValueError unless the parameter is one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}; expected one of {tuple(choices)}.")
+        raise ValueError(f"{name} is {shown(value)}; expected one of {tuple(choices)}.")
 
 
 def check_whole_number(name, value, lowest=1):
     """Raise a ValueError unless the parameter is a whole number of at least the lowest."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {lowest}.")
+        raise ValueError(f"{name} is {shown(value)}; expected a whole number of at least {lowest}.")
 
 
 def check_level(name, value):
     """Raise a ValueError unless the parameter is a number strictly between 0 and 1."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")
+        raise ValueError(f"{name} is {shown(value)}; expected a number between 0 and 1.")

@@ -70,7 +70,9 @@ def as_probabilities(P, name="P"):
         allowance = min(RANGE_ULPS * _precision(given), RANGE_TOLERANCE)
         if lowest < -allowance or highest > 1 + allowance:
             wrong = lowest if lowest < -allowance else highest
-            raise ValueError(f"{name} holds {wrong:.6g}; expected probabilities between 0 and 1, not scores or logits.")
+            raise ValueError(
+                f"{name} holds {float(wrong)!r}; expected probabilities between 0 and 1, not scores or logits."
+            )
         P = P.clip(0, 1)
     if P.ndim == 1 or P.shape[1] == 1:
         p = P.reshape(-1)
@@ -338,6 +340,8 @@ def _as_float_array(values, name):
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
         if hasattr(values, "detach"):  # of torch: numpy knows no bfloat16, and takes no tensor with a gradient
             values = values.detach().cpu().double()
+        if isinstance(values, np.ma.MaskedArray):
+            return values.astype(np.float64).filled(np.nan)
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} could not be read as an array of numbers.") from None

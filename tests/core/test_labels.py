@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clustcal.core.labels import encode_labels
+from clustcal.core.labels import as_labels, codes_of, column_names, distinct, encode_labels, order_of_columns
 
 
 class TestEncodeLabels:
@@ -71,3 +71,145 @@ class TestEncodeLabels:
             warnings.simplefilter("ignore")
             classes, codes = encode_labels(y, 3, classes, require_two=False)
         assert classes[codes].tolist() == y
+
+
+class TestMissingLabels:
+    """autogluon PR 5845, scikit-learn issues 17675 and 32312."""
+
+    @pytest.mark.parametrize("dtype", ["string", "boolean", "Int64", "Float64", "category", "object", "datetime64[s]"])
+    @pytest.mark.parametrize("container", [lambda series: series, lambda series: series.array, pd.DataFrame])
+    def test_of_pandas(self, dtype, container):
+        y = pd.Series([0, 1, 0, 1]).astype(dtype if dtype != "string" else str).astype(dtype)
+        assert len(as_labels(container(y))) == 4
+        y = y.where(np.arange(4) != 2)
+        with pytest.raises(ValueError, match=r"y holds (missing values|NaN)"):
+            as_labels(container(y))
+
+    @pytest.mark.parametrize("values", [[0, 1, None], ["a", "b", None], [True, False, None], [0.5, 1.5, None]])
+    def test_of_polars(self, values):
+        polars = pytest.importorskip("polars")
+        with pytest.raises(ValueError, match=r"y holds (missing values|NaN)"):
+            as_labels(polars.Series(values))
+
+    @pytest.mark.parametrize(
+        "y",
+        [
+            np.ma.array([0, 1, 1], mask=[False, True, False]),
+            np.array(["2026-01-01", "NaT"], dtype="datetime64[D]"),
+            np.array([1, "NaT"], dtype="timedelta64[s]"),
+            ["a", None],
+            [1, np.nan],
+            [1, pd.NA],
+        ],
+    )
+    def test_of_numpy_and_lists(self, y):
+        with pytest.raises(ValueError, match=r"y holds (missing values|NaN)"):
+            as_labels(y)
+
+    def test_a_mask_that_hides_nothing_is_no_obstacle(self):
+        assert as_labels(np.ma.array([0, 1], mask=False)).tolist() == [0, 1]
+
+
+def test_text_of_every_type_is_text():
+    words = ["b", "a", "b"]
+    forms = [words, np.array(words, dtype=object), pd.Series(words).astype("string"), np.array(words)]
+    if hasattr(np.dtypes, "StringDType"):
+        forms.append(np.array(words, dtype=np.dtypes.StringDType()))
+    for form in forms:
+        for order in (None, ["b", "a"]):
+            classes, codes = encode_labels(form, 2, order)
+            assert classes[codes].tolist() == words
+
+
+def test_a_class_whose_rows_all_weigh_nothing_does_not_occur():
+    with pytest.raises(ValueError, match="only the label 1"):
+        encode_labels([0, 1, 1], 2, weights=np.array([0.0, 1, 1]))
+    with pytest.warns(UserWarning, match=r"no label of the classes \[0\]"):
+        encode_labels([0, 1, 2], 3, weights=np.array([0.0, 1, 1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encode_labels([0, 1, 2], 3, weights=np.array([0.5, 1, 1]))
+
+
+class TestDistinctAndCodes:
+    @given(st.lists(st.integers(0, 300), min_size=1, max_size=40))
+    def test_small_numbers_are_counted_as_numpy_sorts_them(self, y):
+        y = np.array(y)
+        np.testing.assert_array_equal(distinct(y), np.unique(y))
+        assert distinct(y).dtype == y.dtype
+
+    @pytest.mark.parametrize("y", [[-1, 1], [0, 255], [0, 256], [0, 10**6], [True, False], [1.5, 0.5], ["b", "a"]])
+    def test_and_others_too(self, y):
+        np.testing.assert_array_equal(distinct(np.array(y)), np.unique(y))
+
+    def test_codes_of_classes_in_any_order(self):
+        assert codes_of(np.array([3, 1, 2]), np.array([2, 3, 1])).tolist() == [1, 2, 0]
+        assert codes_of(np.array([0, 1, 1]), np.array([1, 0])).tolist() == [1, 0, 0]
+        assert codes_of(np.array(["b", "a"]), np.array(["b", "a"])).tolist() == [0, 1]
+
+
+class TestOrderOfColumns:
+    @pytest.mark.parametrize(
+        ("names", "present", "order"),
+        [
+            (["yes", "no"], ["no", "yes"], [1, 0]),
+            (["no", "yes"], ["no", "yes"], [0, 1]),
+            ([2, 1], [1, 2], [1, 0]),
+            (["2", "1"], [1, 2], [1, 0]),
+            (["2", "1"], [1.0, 2.0], [1, 0]),
+            (["2.5", "1"], [1.0, 2.5], [1, 0]),
+            ([1, 0], ["0", "1"], [1, 0]),
+            ([1.0, 0.0], ["0", "1"], [1, 0]),
+            (["True", "False"], [False, True], [1, 0]),
+            (["true", "false"], [False, True], [1, 0]),
+            (["1", "0"], [False, True], [1, 0]),
+            (["c", "a", "b"], ["a", "b", "c"], [1, 2, 0]),
+        ],
+    )
+    def test_names_that_are_the_classes_say_which_column_is_whose(self, names, present, order):
+        found, classes = order_of_columns(names, np.array(present), None)
+        assert found == order
+        assert list(classes) == present
+
+    @pytest.mark.parametrize("names", [["p", "q"], [0, 1], [("a", "x"), ("a", "y")]])
+    def test_other_names_and_the_default_index_say_nothing(self, names):
+        assert order_of_columns(names, np.array([1, 2]), None) == (None, None)
+        assert order_of_columns(names, np.array([1, 2]), [2, 1]) == (None, [2, 1])
+
+    def test_given_classes_are_the_order_that_is_wanted(self):
+        assert order_of_columns(["a", "b", "c"], np.array(["a", "b"]), ["c", "a", "b"])[0] == [2, 0, 1]
+
+    def test_names_tell_of_classes_that_do_not_occur(self):
+        order, classes = order_of_columns(["c", "a", "b"], np.array(["a", "b"]), None)
+        assert (order, list(classes)) == ([1, 2, 0], ["a", "b", "c"])
+
+    @pytest.mark.parametrize(
+        ("names", "present", "classes"),
+        [
+            (["yes", "nope"], ["no", "yes"], None),
+            (["yes", "yes"], ["no", "yes"], None),
+            (["no", "yes", "perhaps"], ["no", "yes"], ["no", "yes"]),
+            ([2, 5], [1, 2], None),
+            (["2", "x"], [1, 2], None),
+            (["a", 1], ["a"], None),
+        ],
+    )
+    def test_a_part_of_the_names_is_refused(self, names, present, classes):
+        with pytest.raises(ValueError, match=r"P has the columns \[.*in any order, or none of them\."):
+            order_of_columns(names, np.array(present), classes)
+
+    def test_one_name_is_that_of_the_class_whose_probability_is_given(self):
+        present = np.array(["no", "yes"])
+        assert order_of_columns(["yes"], present, None)[0] is None
+        assert order_of_columns(["no"], present, None)[0] == [1, 0]
+        assert order_of_columns(["no"], present, ["yes", "no"])[0] is None
+        assert order_of_columns(["p"], present, None) == (None, None)
+        assert order_of_columns(["yes"], np.array(["yes"]), None) == (None, None)
+
+    def test_names_of_columns(self):
+        frame = pd.DataFrame({"a": [0.5], "b": [0.5]})
+        assert column_names(frame) == ["a", "b"]
+        assert column_names(frame["a"]) == ["a"]
+        assert column_names(pd.DataFrame([[0.5, 0.5]])[0]) is None
+        assert column_names(frame.to_numpy()) is None
+        assert column_names([[0.5, 0.5]]) is None

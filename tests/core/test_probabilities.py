@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from scipy.special import softmax
 
+from clustcal.core.families import PLATT
 from clustcal.core.probabilities import (
+    as_logits,
     as_probabilities,
     as_representation,
+    as_scores,
     as_weights,
     assign_bins,
     bin_edges,
@@ -187,3 +191,77 @@ def test_logarithms_are_finite_at_0_and_1(scores):
     U = log_probabilities(as_probabilities(scores))
     assert np.isfinite(U).all()
     assert (U < 0).all()
+
+
+class TestRounding:
+    """Probabilities that are off by the rounding of their type, and by more."""
+
+    @pytest.mark.parametrize("name", ["float64", "float32"])
+    @pytest.mark.parametrize("container", [np.array, pd.Series, lambda a: pd.DataFrame({"p": a}), "polars"])
+    def test_a_few_rounding_errors_beyond_0_and_1_are_taken_as_0_and_1(self, name, container):
+        """scikit-learn issue 10903."""
+        container = pytest.importorskip("polars").Series if container == "polars" else container
+        eps = np.finfo(name).eps
+        P = as_probabilities(container(np.array([1 + 20 * eps, -20 * eps, 0.5], dtype=name)))
+        np.testing.assert_array_equal(P[:, 1], [1, 0, 0.5])
+
+    @pytest.mark.parametrize("beyond", [1 + 1e-3, 1 + 1e-12, -1e-3, -1e-12])
+    def test_more_is_refused_and_shown_in_full(self, beyond):
+        with pytest.raises(ValueError, match=f"P holds {beyond!r}; expected"):
+            as_probabilities([0.5, beyond])
+
+    def test_of_no_type_more_than_1e_5(self):
+        for dtype in (np.float16, np.float32):
+            with pytest.raises(ValueError, match="expected probabilities between 0 and 1"):
+                as_probabilities(np.array([0.5, 1.001], dtype=dtype))
+
+    def test_rows_of_16_bits_are_renormalised_within_four_rounding_errors(self):
+        """torchmetrics issue 264."""
+        torch = pytest.importorskip("torch")
+        logits = 3 * torch.randn(500, 10, generator=torch.Generator().manual_seed(0))
+        P = torch.softmax(logits.bfloat16(), -1)
+        sums = P.double().sum(1).numpy()
+        assert abs(sums - 1).max() > 1e-3
+        np.testing.assert_allclose(as_probabilities(P), P.double().numpy() / sums[:, None], rtol=1e-12)
+        with pytest.raises(ValueError, match="divide each row by its sum"):
+            as_probabilities(P.float().numpy())
+
+    def test_a_tensor_with_a_gradient_is_read(self):
+        torch = pytest.importorskip("torch")
+        logits = torch.zeros(3, 2, requires_grad=True)
+        np.testing.assert_array_equal(as_probabilities(torch.softmax(logits, -1)), np.full((3, 2), 0.5))
+
+    def test_float16_rows(self):
+        row = np.array([[0.1, 0.2, 0.3, 0.4004]], dtype=np.float16)
+        np.testing.assert_allclose(as_probabilities(row).sum(), 1, atol=1e-15)
+
+    def test_what_a_mask_hides_is_missing(self):
+        for read in (as_probabilities, lambda p: as_weights(p, 2), as_logits, lambda p: as_representation(p[:, None])):
+            with pytest.raises(ValueError, match="holds NaN"):
+                read(np.ma.array([0.5, 0.5], mask=[False, True]))
+        np.testing.assert_array_equal(as_probabilities(np.ma.array([0.5], mask=False)), [[0.5, 0.5]])
+
+
+class TestLogits:
+    def test_one_column_is_the_log_odds_of_the_second_class(self):
+        for form in ([0.0, np.log(3)], [[0.0], [np.log(3)]], [[5.0, 5.0], [0.0, np.log(3)]]):
+            np.testing.assert_allclose(as_scores(form, from_logits=True).P, [[0.5, 0.5], [0.25, 0.75]])
+
+    @pytest.mark.parametrize(
+        ("S", "message"),
+        [([], "empty"), (np.ones((2, 2, 2)), "3 dimensions"), ([np.nan, 0], "NaN"), ([np.inf, 0], "infinite")],
+    )
+    def test_bad_logits_are_named(self, S, message):
+        with pytest.raises(ValueError, match=f"P .*{message}"):
+            as_logits(S)
+
+    def test_of_a_sure_row_the_logit_is_kept_and_the_probability_is_cut(self):
+        logits = np.array([[0.0, 500.0]])
+        assert as_scores(logits, from_logits=True).features(PLATT)[0, 0] == 500
+        assert as_scores(softmax(logits, axis=1)).features(PLATT)[0, 0] < 37
+
+    def test_rows_and_columns_are_taken_of_both(self):
+        scores = as_scores([[0.0, 1.0], [2.0, 3.0]], from_logits=True).take(rows=[1], columns=[1, 0])
+        assert scores.logits.tolist() == [[3, 2]]
+        np.testing.assert_allclose(scores.P, softmax([[3, 2]], axis=1))
+        assert as_scores([0.5]).take().logits is None
