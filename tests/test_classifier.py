@@ -2,6 +2,8 @@
 
 import pickle
 import warnings
+from collections import deque
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -10,10 +12,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -131,6 +133,206 @@ class TestFolds:
                 return super().fit(X, y)
 
         CalibratedClassifier(Recorder(), cv=3).fit(X, y, note=X[:, 0], option="whole")
+
+
+class Witness(GaussianNB):
+    """A model that writes down the numbers of the rows it is fitted to: they stand in the last column."""
+
+    seen: ClassVar = deque()
+
+    def fit(self, X, y):
+        self.rows = set(X[:, -1].astype(int))
+        self.seen.append(self.rows)
+        return super().fit(X[:, :-1], y)
+
+    def predict_proba(self, X):
+        return super().predict_proba(X[:, :-1])
+
+
+class WitnessedFeatures(StandardizedFeatures):
+    """A representation that writes down of which rows it was asked, and by which model."""
+
+    seen: ClassVar = deque()
+
+    def fit(self, X, y=None, sample_weight=None):
+        return super().fit(X, sample_weight=sample_weight)
+
+    def transform(self, X):
+        self.seen.append((self.model.rows, set(X[:, -1].astype(int))))
+        return super().transform(X)
+
+
+class WitnessedCalibration(ClusteredCalibration):
+    """A calibrator that writes down which rows it is fitted to, by their Z."""
+
+    seen: ClassVar = deque()
+
+    def fit(self, P, y, Z=None, sample_weight=None):
+        self.seen.append((P, Z))
+        return super().fit(P, y, Z, sample_weight)
+
+
+class TestWhichRowsEachPartSees:
+    rows = np.column_stack([X, np.arange(900)])
+    folds = tuple(KFold(3).split(X))
+
+    @pytest.fixture
+    def fitted(self, ensemble):
+        for witness in (Witness, WitnessedFeatures, WitnessedCalibration):
+            witness.seen.clear()
+        calibrator = WitnessedCalibration(n_clusters=2, random_state=0)
+        wrapped = CalibratedClassifier(
+            Witness(), calibrator, WitnessedFeatures(), cv=list(self.folds), ensemble=ensemble
+        )
+        return wrapped.fit(self.rows, y)
+
+    @pytest.mark.parametrize("ensemble", [True])
+    def test_each_member_is_calibrated_on_rows_that_its_model_never_saw(self, fitted):
+        assert list(Witness.seen) == [set(train) for train, _ in self.folds]
+        assert list(WitnessedFeatures.seen) == [(set(train), set(held_out)) for train, held_out in self.folds]
+        for (P, Z), (train, held_out) in zip(WitnessedCalibration.seen, self.folds, strict=True):
+            model = GaussianNB().fit(X[train], y[train])
+            np.testing.assert_allclose(P, model.predict_proba(X[held_out]), atol=1e-12)
+            np.testing.assert_allclose(Z[:, -1], StandardScaler().fit_transform(held_out[:, None])[:, 0])
+        members = fitted.calibrated_classifiers_
+        by_hand = np.mean([member.predict_proba(self.rows[:9]) for member in members], axis=0)
+        np.testing.assert_allclose(fitted.predict_proba(self.rows[:9]), by_hand)
+
+    @pytest.mark.parametrize("ensemble", [False])
+    def test_the_one_calibrator_gets_scores_and_representations_by_models_of_other_rows(self, fitted):
+        assert list(Witness.seen) == [*(set(train) for train, _ in self.folds), set(range(900))]
+        assert list(WitnessedFeatures.seen) == [(set(train), set(held_out)) for train, held_out in self.folds]
+        ((P, Z),) = WitnessedCalibration.seen
+        out_of_fold = cross_val_predict(GaussianNB(), X, y, cv=list(self.folds), method="predict_proba")
+        np.testing.assert_allclose(P, out_of_fold, atol=1e-12)
+        assert Z.shape == (900, 7)
+        assert fitted.estimator_.rows == set(range(900))
+
+
+@pytest.mark.parametrize(("kind", "ensemble"), [("boosting", True), ("boosting", False), ("forest", True)])
+def test_a_clustered_calibrator_in_folds_is_no_worse_than_global_platt(kind, ensemble):
+    """The leak of a representation of training rows: the log-loss of the test rows was .776, of global Platt .498."""
+    X, y = make_classification(2000, n_features=10, n_informative=5, flip_y=0.25, random_state=0)
+    if kind == "boosting":
+        model = pytest.importorskip("xgboost").XGBClassifier(n_estimators=60, max_depth=6, n_jobs=1)
+        representation = ShapValues()
+    else:
+        model = RandomForestClassifier(60, random_state=0)
+        representation = LeafCoverage(n_components=16, random_state=0)
+    calibrator = ClusteredCalibrationCV(
+        n_clusters=(2, 4), shrinkages=(0.05,), temperatures=(0.3, 0.1), n_repeats=1, random_state=0
+    )
+    train, test = slice(1000), slice(1000, 2000)
+
+    def loss_of(fitted):
+        return log_loss(y[test], fitted.fit(X[train], y[train]).predict_proba(X[test]))
+
+    clustered = loss_of(CalibratedClassifier(model, calibrator, representation, cv=3, ensemble=ensemble))
+    assert clustered <= loss_of(CalibratedClassifier(model, PlattScaling(), cv=3, ensemble=ensemble))
+    assert clustered < loss_of(clone(model))
+
+
+class TestLogits:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    @pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost", "sklearn", "pipeline"])
+    def test_margins_of_boosted_trees_are_read(self, name, n_classes):
+        X, y = make_classification(600, 6, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=0)
+        if name == "xgboost":
+            model = pytest.importorskip(name).XGBClassifier(n_estimators=5, n_jobs=1)
+            margins = lambda rows: model.predict(rows, output_margin=True)
+        elif name == "lightgbm":
+            model = pytest.importorskip(name).LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1)
+            margins = lambda rows: model.predict(rows, raw_score=True)
+        elif name == "catboost":
+            options = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+            model = pytest.importorskip(name).CatBoostClassifier(iterations=5, **options)
+            margins = lambda rows: model.predict(rows, prediction_type="RawFormulaVal")
+        elif name == "sklearn":
+            model = HistGradientBoostingClassifier(max_iter=5)
+            margins = lambda rows: model.decision_function(rows)
+        else:
+            model = make_pipeline(StandardScaler(), LogisticRegression())
+            margins = lambda rows: model.decision_function(rows)
+        model.fit(X[:300], y[:300])
+        calibrator = TemperatureScaling()
+        wrapped = CalibratedClassifier(FrozenEstimator(model), calibrator).fit(X[300:], y[300:])
+        assert wrapped.calibrator_.from_logits
+        by_hand = TemperatureScaling(from_logits=True).fit(margins(X[300:]), y[300:])
+        np.testing.assert_allclose(wrapped.predict_proba(X[:9]), by_hand.predict_proba(margins(X[:9])), atol=1e-6)
+        np.testing.assert_allclose(wrapped.predict_scores(X), model.predict_proba(X), atol=1e-6)
+
+    def test_what_probabilities_have_lost_is_kept(self):
+        """A model that is too sure by a temperature of 30: most of its probabilities are 0 or 1 or nearly so."""
+
+        class Sure:
+            classes_ = np.array([0, 1])
+
+            def decision_function(self, X):
+                return 30 * X[:, 0]
+
+            def predict_proba(self, X):
+                q = 1 / (1 + np.exp(-30 * X[:, 0]))
+                return np.column_stack([1 - q, q])
+
+        rng = np.random.default_rng(0)
+        rows = rng.normal(0, 2, (20_000, 1))
+        labels = (rng.random(20_000) < 1 / (1 + np.exp(-rows[:, 0]))).astype(int)
+        wrapped = CalibratedClassifier(Sure(), TemperatureScaling()).fit(rows, labels)
+        assert wrapped.calibrator_.temperature_ == pytest.approx(30, rel=0.03)
+
+    def test_decision_values_that_are_no_logits_are_left_aside(self):
+        model = RandomForestClassifier(5, random_state=0).fit(X[TRAIN], y[TRAIN])
+        model.decision_function = lambda rows: np.ones(len(rows))
+        wrapped = CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE], y[CALIBRATE])
+        assert not wrapped.calibrator_.from_logits
+
+    def test_a_calibrator_within_that_asks_for_logits_gets_them_from_any_model(self):
+        plain = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        asks = clone(CLUSTERED).set_params(calibrator=PlattScaling(from_logits=True))
+        wrapped = CalibratedClassifier(FrozenEstimator(MODEL), asks, "data").fit(X[CALIBRATE], y[CALIBRATE])
+        np.testing.assert_allclose(wrapped.predict_proba(X[TEST]), plain.predict_proba(X[TEST]), atol=1e-6)
+
+
+class TestBadInput:
+    """One sentence, before anything is fitted."""
+
+    @pytest.mark.parametrize("Z", [X[:50], np.vstack([X, X]), X[:, 0], np.full((900, 2), np.nan)])
+    @pytest.mark.parametrize("ensemble", [True, False])
+    def test_representations_of_other_rows(self, Z, ensemble):
+        Witness.seen.clear()
+        with pytest.raises(ValueError, match=r"Z (has|holds)"):
+            CalibratedClassifier(Witness(), CLUSTERED, ensemble=ensemble).fit(X, y, Z=Z)
+        assert not Witness.seen
+
+    @pytest.mark.parametrize("container", [list, pd.Series, lambda y: np.array(y, dtype=object), "polars"])
+    def test_missing_labels(self, container):
+        container = pytest.importorskip("polars").Series if container == "polars" else container
+        for labels in ([None, *["a", "b"] * 449, "a"], [None, *[True, False] * 449, True]):
+            with pytest.raises(ValueError, match="y holds missing values"):
+                CalibratedClassifier(GaussianNB()).fit(X, container(labels))
+
+    def test_no_folds(self):
+        for cv in ([], iter([])):
+            with pytest.raises(ValueError, match="cv has no folds"):
+                CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y)
+
+    @pytest.mark.parametrize("model", [LinearRegression(), LinearRegression, object(), RandomForestClassifier])
+    def test_what_is_no_classifier(self, model):
+        for estimator in (model, FrozenEstimator(model)) if not isinstance(model, type) else (model,):
+            with pytest.raises(ValueError, match=r"estimator is a .*expected a classifier"):
+                CalibratedClassifier(estimator).fit(X, y)
+
+    @pytest.mark.parametrize("representation", [LeafCoverage(), make_pipeline(ShapValues(), StandardScaler())])
+    def test_representations_whose_axes_differ_between_folds(self, representation):
+        wrapped = CalibratedClassifier(RandomForestClassifier(3), CLUSTERED, representation, cv=2, ensemble=False)
+        with pytest.raises(ValueError, match=r"axes differ from fold to fold.*expected ensemble=True"):
+            wrapped.fit(X, y)
+
+    def test_the_default_of_a_model_without_shap_values_is_refused_by_its_name(self):
+        three = np.where(X[:, 0] > 1, 2, y)
+        calibrator = ClusteredCalibration(VectorScaling(), n_clusters=2)
+        with pytest.raises(ValueError, match="representation is LeafCoverage, whose axes"):
+            CalibratedClassifier(GradientBoostingClassifier(n_estimators=2), calibrator, ensemble=False).fit(X, three)
 
 
 class TestReportsFromUsers:
@@ -324,6 +526,45 @@ class TestRepresentation:
             )
         assert CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE]).representation_ is None
 
+    @pytest.mark.parametrize("ensemble", [True, False])
+    def test_a_weight_of_2_is_two_rows_for_standardised_features_too(self, ensemble):
+        weights = np.random.default_rng(0).integers(1, 4, 900)
+        rows = np.repeat(np.arange(900), weights)
+        folds = [(np.arange(450, 900), np.arange(450)), (np.arange(450), np.arange(450, 900))]
+        again = [(np.flatnonzero(rows >= 450), np.flatnonzero(rows < 450))]
+        again.append(again[0][::-1])
+        weighted = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=folds, ensemble=ensemble)
+        repeated = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=again, ensemble=ensemble)
+        np.testing.assert_allclose(
+            weighted.fit(X, y, sample_weight=weights).predict_proba(X[TEST]),
+            repeated.fit(X[rows], y[rows]).predict_proba(X[TEST]),
+            atol=1e-7,
+        )
+
+    @pytest.mark.parametrize("container", ["pandas", "polars"])
+    @pytest.mark.parametrize(
+        "representation", [None, "data", make_pipeline(LeafCoverage(n_components=3), StandardScaler())]
+    )
+    def test_scikit_learn_may_be_set_to_give_frames(self, container, representation):
+        """artefactual issue 306, scikit-learn issue 26460."""
+        pytest.importorskip(container)
+        forest = RandomForestClassifier(5, random_state=0)
+        arrays = CalibratedClassifier(forest, CLUSTERED, representation, cv=2)
+        with config_context(transform_output=container), warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            Q = clone(arrays).fit(X, y).predict_proba(X)
+        assert isinstance(Q, np.ndarray)
+        if representation != "data":
+            return
+        np.testing.assert_allclose(Q, arrays.fit(X, y).predict_proba(X), atol=1e-9)
+
+    def test_steps_without_names_of_features(self):
+        xgboost = pytest.importorskip("xgboost")
+        for model in (xgboost.XGBClassifier(n_estimators=3, n_jobs=1), GaussianNB()):
+            pipeline = make_pipeline(FunctionTransformer(np.asarray), model)
+            wrapped = CalibratedClassifier(pipeline, CLUSTERED, cv=2).fit(X, y)
+            assert wrapped.representation_.get_feature_names_out().tolist() == [f"x{j}" for j in range(6)]
+
     def test_an_unknown_name_is_refused(self):
         wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "shap", cv=3)
         with pytest.raises(ValueError, match="representation is 'shap'"):
@@ -383,7 +624,7 @@ class TestWithScikitLearn:
                 np.testing.assert_allclose(wrapped.estimator_.theta_, alone.theta_)
 
     def test_routing_carries_weights_and_representation_through_a_search(self):
-        seen = []
+        seen: ClassVar = deque()
 
         class Witness(PlattScaling):
             def fit(self, P, y, Z=None, sample_weight=None):
@@ -400,7 +641,6 @@ class TestWithScikitLearn:
             np.testing.assert_array_equal(Z + 1, weights)
 
     def test_tags_tell_what_the_model_takes(self):
-        from sklearn.ensemble import HistGradientBoostingClassifier
         from sklearn.utils import get_tags
 
         tags = get_tags(CalibratedClassifier(HistGradientBoostingClassifier(), cv=3))

@@ -1,5 +1,6 @@
 """Which representation a model is given where none is named."""
 
+import numpy as np
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -20,13 +21,15 @@ BOOSTING = (GradientBoostingClassifier, HistGradientBoostingClassifier)
 BOOSTING_PACKAGES = ("xgboost", "lightgbm", "catboost")
 
 
-def default_representation(model):
+def default_representation(model, n_classes=None):
     """Return the representation, unfitted, that suits a model.
 
     Parameters
     ----------
     model : classifier
         Fitted or not; of a pipeline the last step counts.
+    n_classes : int, optional
+        The number of classes; left out, what a fitted model says.
 
     Returns
     -------
@@ -44,7 +47,8 @@ def default_representation(model):
     LeafCoverage(random_state=0)
     """
     last = _last_step(model)
-    if isinstance(last, FORESTS) or (isinstance(last, GradientBoostingClassifier) and _has_many_classes(last)):
+    n_classes = np.size(getattr(last, "classes_", None)) if n_classes is None else n_classes
+    if isinstance(last, FORESTS) or (isinstance(last, GradientBoostingClassifier) and n_classes > 2):
         return LeafCoverage(random_state=0)
     if isinstance(last, BOOSTING) or any(_is_of_package(last, package) for package in BOOSTING_PACKAGES):
         return ShapValues()
@@ -55,10 +59,6 @@ def _last_step(model):
     if isinstance(model, FrozenEstimator):
         return _last_step(model.estimator)
     return _last_step(model[-1]) if isinstance(model, Pipeline) else model
-
-
-def _has_many_classes(model):
-    return len(getattr(model, "classes_", ())) > 2
 
 
 def _is_of_package(model, package):

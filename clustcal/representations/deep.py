@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 LAYER_POOLINGS = ("average", None)
 TOKEN_POOLINGS = ("cls", "mean", "last")
@@ -16,8 +16,8 @@ TOKEN_POOLINGS = ("cls", "mean", "last")
 NO_LIMIT = 1_000_000
 
 
-class _DeepRepresentation(TransformerMixin, BaseEstimator):
-    """What both representations share: one trained model, and no state of their own."""
+class _DeepRepresentation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What both representations share: one trained model, and no state but the number of columns that it last gave."""
 
     def __sklearn_clone__(self):
         # A clone describes the same trained model; a copy of its parameters would be of no use.
@@ -125,7 +125,9 @@ class Activations(_DeepRepresentation):
                 outputs.clear()
                 self.model(rows.to(device))
                 Z.append(self._pooled(outputs, len(rows)))
-        return np.concatenate(Z)
+        Z = np.concatenate(Z)
+        self._n_features_out = Z.shape[1]
+        return Z
 
     def _check_parameters(self):
         """Return the layer, once every parameter has been checked."""
@@ -247,7 +249,9 @@ class HiddenStates(_DeepRepresentation):
                 ).to(device)
                 for i, z in zip(batch, self._pooled(encoded, batch), strict=True):
                     Z[i] = z
-        return np.stack(Z)
+        Z = np.stack(Z)
+        self._n_features_out = Z.shape[1]
+        return Z
 
     def _check_parameters(self):
         self._check_model(TOKEN_POOLINGS)
@@ -325,7 +329,9 @@ def _evaluated(model, device):
 def _recorded(layer):
     """Collect what a layer puts out, for as long as the context lasts."""
     outputs = []
-    handle = layer.register_forward_hook(lambda module, inputs, output: outputs.append(output))
+    # A copy, as what comes behind the layer may work in place, on the very tensor that it puts out.
+    copy = lambda output: output.detach().clone() if hasattr(output, "detach") else output
+    handle = layer.register_forward_hook(lambda module, inputs, output: outputs.append(copy(output)))
     try:
         yield outputs
     finally:

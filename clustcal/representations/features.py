@@ -66,12 +66,10 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features=None):
         """Return the names of the features, as the steps before the last one tell them."""
         check_is_fitted(self)
-        steps = _steps_before_the_last(self.model)
-        if steps is not None and hasattr(steps, "get_feature_names_out"):
-            return np.asarray(steps.get_feature_names_out(), dtype=object)
         names = getattr(self, "_names", None)
-        m = self.scaler_.n_features_in_
-        return np.array([f"x{j}" for j in range(m)] if names is None else names, dtype=object)
+        if names is None:
+            names = names_behind(_steps_before_the_last(self.model), self.scaler_.n_features_in_)
+        return np.array(names, dtype=object)
 
     def __sklearn_clone__(self):
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
@@ -82,9 +80,17 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
         steps = _steps_before_the_last(self.model)
         if steps is not None:
             X = steps.transform(X)
-        if hasattr(X, "columns"):
-            self._names = list(X.columns)
+        self._names = list(X.columns) if hasattr(X, "columns") else None
         return X if sparse.issparse(X) else np.asarray(X)
+
+
+def names_behind(steps, m):
+    """Return the names of the m features behind the steps of a pipeline; x0, x1, ... where these do not tell them."""
+    try:
+        names = [f"x{j}" for j in range(m)] if steps is None else steps.get_feature_names_out()
+    except (AttributeError, ValueError):  # a step without names, such as a function
+        names = [f"x{j}" for j in range(m)]
+    return np.asarray(names, dtype=object)
 
 
 def _steps_before_the_last(model):

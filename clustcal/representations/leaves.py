@@ -120,7 +120,8 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         leaves = _leaves(trees, rows, self.iteration_range)
         self._fit_leaves(leaves)
         weighted = self._weighted(self._indicators(leaves))
-        self.svd_ = TruncatedSVD(self.n_components_, random_state=self.random_state)
+        svd = TruncatedSVD(self.n_components_, random_state=self.random_state)
+        self.svd_ = svd.set_output(transform="default")  # arrays, whatever scikit-learn is set to
         Z = self.svd_.fit_transform(weighted)
         self.n_features_in_ = np.shape(X)[1]
         return Z.astype(np.float64)

@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.representations.features import names_behind
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
@@ -154,9 +155,7 @@ def _names_behind_steps(model, X):
     steps, _ = split_model(model)
     if hasattr(X, "columns"):
         return np.asarray(X.columns, dtype=object)
-    if steps is not None and hasattr(steps, "get_feature_names_out"):
-        return np.asarray(steps.get_feature_names_out(), dtype=object)
-    return np.array([f"x{j}" for j in range(X.shape[1])], dtype=object)
+    return names_behind(steps, X.shape[1])
 
 
 def _shap_with_base(trees, X, iteration_range):

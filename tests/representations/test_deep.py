@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from clustcal.representations import Activations, HiddenStates
 
@@ -43,6 +44,27 @@ class TestActivations:
         # Means of the pictures are 2 and 1; the channels hold mean + 1 and 2 * mean.
         Z = Activations(two_channels(), layer="0").fit_transform(PICTURES)
         np.testing.assert_allclose(Z, [[3.0, 4.0], [2.0, 2.0]])
+
+    @pytest.mark.parametrize(
+        "behind", [nn.ReLU(inplace=True), nn.Dropout(0.5, inplace=True), nn.Hardtanh(0, 1, inplace=True)]
+    )
+    @pytest.mark.parametrize("pooling", ["average", None])
+    def test_a_layer_that_works_in_place_behind_it_changes_nothing(self, behind, pooling):
+        model = nn.Sequential(nn.Identity(), nn.Linear(2, 2, bias=False), behind)
+        with torch.no_grad():
+            model[1].weight[:] = torch.eye(2)
+        rows = np.array([[-1.0, 2.0], [3.0, -4.0]], dtype=np.float32)
+        np.testing.assert_array_equal(Activations(model, layer="1", pooling=pooling).transform(rows), rows)
+
+    def test_frames_have_named_columns(self):
+        """artefactual issue 306, scikit-learn issue 26460."""
+        activations = Activations(two_channels(), layer="0").set_output(transform="pandas")
+        with pytest.raises(NotFittedError):
+            activations.get_feature_names_out()
+        frame = activations.fit_transform(PICTURES)
+        assert frame.columns.tolist() == ["activations0", "activations1"]
+        np.testing.assert_allclose(frame, [[3.0, 4.0], [2.0, 2.0]])
+        assert not hasattr(clone(activations), "_n_features_out")
 
     def test_without_pooling_a_row_is_all_numbers_of_the_layer(self):
         Z = Activations(two_channels(), layer="0", pooling=None).transform(PICTURES)
