@@ -48,6 +48,8 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
             Identifiers dropped. Numbers, with NaN where missing, and columns of dtype ``category``.
         y : ndarray of shape (n,), int64
             1 for the positive class, else 0.
+        data, target : X and y
+            Under the names that scikit-learn's data sets have.
         categorical : list of str
             The columns of X of dtype ``category``.
         target_name : str
@@ -88,6 +90,8 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
     return Bunch(
         X=X,
         y=y,
+        data=X,
+        target=y,
         categorical=X.select_dtypes("category").columns.tolist(),
         target_name=dataset.target,
         name=dataset.name,

@@ -54,7 +54,8 @@ def test_every_registered_data_set_has_a_reader():
 def test_a_bunch_says_everything(toy):
     X = toy(rows=3, features=2, positives=2)
     data = load("stroke")
-    assert data.X is X
+    assert data.X is data.data is X
+    assert data.target is data.y
     assert_array_equal(data.y, [0, 1, 1])
     assert data.categorical == ["b"]
     assert data.target_name == "stroke"
