@@ -111,6 +111,9 @@ class TestBayesianBinning:
         assert bayesian_binning._numbers_of_bins(30_000.0)[[0, -1]].tolist() == [3, 311]
         assert bayesian_binning._numbers_of_bins(12.0)[[0, -1]].tolist() == [1, 3]
         assert bayesian_binning._numbers_of_bins(1.0).tolist() == [1]
+        # 8000 ** (1 / 3) is 19.999...: the root of a cube is taken as a whole number.
+        for root in range(10, 200, 10):
+            assert bayesian_binning._numbers_of_bins(float(root**3))[[0, -1]].tolist() == [root // 10, 10 * root]
         assert bayesian_binning._numbers_of_bins(1e12)[-1] == 2000
 
     def test_all_histograms_together_cost_little_more_than_a_sort(self):

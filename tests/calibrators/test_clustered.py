@@ -15,6 +15,7 @@ from clustcal import (
     VectorScaling,
 )
 from tests.calibrators.grouped_data import make_data
+from tests.calibrators.interface import CHECKS, name_of
 
 CALIBRATORS = [
     (PlattScaling(), 2),
@@ -25,6 +26,22 @@ CALIBRATORS = [
     (DirichletCalibration(), 3),
 ]
 each = pytest.mark.parametrize(("calibrator", "n_classes"), CALIBRATORS)
+
+
+TWO = {"n_clusters": 2, "random_state": 0}
+INTERFACE = [
+    (ClusteredCalibration(**TWO), 2),
+    (ClusteredCalibration(BetaCalibration(), temperature=0.1, normalize=False, **TWO), 2),
+    (ClusteredCalibration(TemperatureScaling(), **TWO), 3),
+    (ClusteredCalibration(VectorScaling(), membership="chord", **TWO), 3),
+    (ClusteredCalibration(DirichletCalibration(), loss="sum", **TWO), 3),
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=name_of)
+@pytest.mark.parametrize(("calibrator", "n_classes"), INTERFACE, ids=name_of)
+def test_interface(check, calibrator, n_classes):
+    check(calibrator, n_classes)
 
 
 class TestLimits:

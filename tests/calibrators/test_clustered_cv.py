@@ -17,6 +17,27 @@ from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, TemperatureScaling, VectorScaling
 from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
 from clustcal.core.folds import make_folds
+from tests.calibrators.interface import CHECKS, check_classes_of_a_prefit_model_may_stand_in_any_order, name_of
+
+TINY = {"n_clusters": (2,), "shrinkages": (0.05,), "temperatures": (0.3,), "cv": 2, "n_repeats": 1, "random_state": 0}
+INTERFACE = [
+    (ClusteredCalibrationCV(**TINY), 2),
+    (ClusteredCalibrationCV([PlattScaling(), BetaCalibration()], **TINY), 2),
+    (ClusteredCalibrationCV(VectorScaling(), **TINY), 3),
+]
+# Folds are drawn row by row: other rows, or the same ones in another order, fall into others.
+NOT_OWED = ("smallest_set", "no_noise", "weights_equal", "order_of_rows", "relabelling")
+
+
+@pytest.mark.parametrize("check", [one for one in CHECKS if not any(word in one.__name__ for word in NOT_OWED)])
+@pytest.mark.parametrize(("calibrator", "n_classes"), INTERFACE, ids=name_of)
+def test_interface(check, calibrator, n_classes):
+    check(calibrator, n_classes)
+
+
+def test_classes_of_a_prefit_model_may_stand_in_any_order_with_default_arguments_too():
+    check_classes_of_a_prefit_model_may_stand_in_any_order(ClusteredCalibrationCV(random_state=0), 2)
+
 
 SMALL = {"n_clusters": (2, 3), "shrinkages": (0.1, 0.01), "temperatures": (1.0, 0.1), "n_repeats": 1}
 

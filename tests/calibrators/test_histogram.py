@@ -39,6 +39,29 @@ class TestHistogramBinning:
         fitted = HistogramBinning(4, prior=(0, 0)).fit([0.0, 0.1, 0.9, 1.0], [1, 0, 1, 0])
         np.testing.assert_allclose(fitted.predict_proba([0.0, 1.0])[:, 1], [0.5, 0.5])
 
+    @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+    @pytest.mark.parametrize("rate", [1e-4, 0.3, 1 - 1e-4])
+    def test_the_default_keeps_the_mean_of_rare_events(self, strategy, rate):
+        """imbalanced-learn issue 1128, xgboost issue 863: the prior (1, 1) doubles the number of frauds."""
+        rng = np.random.default_rng(1)
+        p = np.exp(rng.normal(np.log(min(rate, 1 - rate)) - 0.5, 1, 100_000)).clip(0, 1)
+        p = p if rate < 0.5 else 1 - p
+        y = (rng.random(100_000) < p).astype(int)
+        assert 0 < y.mean() < 1
+        q = HistogramBinning(strategy=strategy).fit(p, y).predict_proba(p)[:, 1]
+        # In bin b of n_b rows q is (m_b + 2 r) / (n_b + 2) with r the rate: summed over rows that is the number of
+        # events up to 2 per bin times |r - m_b / n_b|.
+        assert abs(q.sum() - y.sum()) < 2 * 10 * max(y.mean(), 1 - y.mean())
+        np.testing.assert_allclose(
+            1 - q.mean() if rate > 0.5 else q.mean(), 1 - y.mean() if rate > 0.5 else y.mean(), rtol=0.25
+        )
+
+    def test_the_default_prior_is_two_rows_of_the_frequency(self):
+        p, y = [0.1, 0.2, 0.8, 0.9], [0, 0, 0, 1]
+        q = HistogramBinning(2).fit(p, y).predict_proba([0.3, 0.7])[:, 1]
+        np.testing.assert_allclose(q, [(0 + 0.5) / 4, (1 + 0.5) / 4])
+        assert HistogramBinning(4).fit(p, y).predict_proba([0.4])[0, 1] == pytest.approx(0.25)  # nothing there
+
     def test_quantile_bins_hold_equal_weight(self):
         p = np.linspace(0.01, 0.4, 40)
         fitted = HistogramBinning(4, "quantile", prior=(0, 0)).fit(p, np.repeat([0, 1, 0, 1], 10))

@@ -18,6 +18,7 @@ SYMMETRIC = [  # swapping two classes mirrors their bins
     BayesianBinning("bayes"),
     IsotonicCalibration(),
     BinwiseCalibration(TemperatureScaling(), n_bins=5, min_bin_size=10),
+    BinwiseCalibration(),
 ]
 # Bins of equal weight end at a score, so that those of p and of 1 - p differ.
 ONE_SIDED = [

@@ -1,30 +1,20 @@
 """The calibrators as their users meet them: against other libraries, closed forms and properties."""
 
-import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from betacal import BetaCalibration as PeerBeta
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import clustcal
-from clustcal import (
-    BetaCalibration,
-    ClusteredCalibration,
-    ClusteredCalibrationCV,
-    DirichletCalibration,
-    PlattScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
+from clustcal import BetaCalibration, DirichletCalibration, PlattScaling, TemperatureScaling, VectorScaling
+from tests.calibrators.interface import CHECKS, make_data, name_of
 
 BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration()]
 MULTICLASS = [
@@ -33,22 +23,7 @@ MULTICLASS = [
     DirichletCalibration(),
     DirichletCalibration(l2=0.1, shrink_to="temperature"),
 ]
-EVERY = [
-    *[(calibrator, 2) for calibrator in BINARY],
-    *[(calibrator, 3) for calibrator in MULTICLASS],
-    (ClusteredCalibration(PlattScaling(), n_clusters=2, random_state=0), 2),
-    (ClusteredCalibration(VectorScaling(), n_clusters=2, random_state=0), 3),
-    (ClusteredCalibrationCV(PlattScaling(), n_clusters=(2,), n_repeats=1, random_state=0), 2),
-    (ClusteredCalibrationCV(VectorScaling(), n_clusters=(2,), n_repeats=1, random_state=0), 3),
-]
-each = pytest.mark.parametrize(("calibrator", "n_classes"), EVERY, ids=lambda value: str(value)[:40])
-
-
-def make_data(n_classes, n=200, seed=0):
-    rng = np.random.default_rng(seed)
-    P = rng.dirichlet(np.ones(n_classes), n)
-    y = (P.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    return P, y, rng.normal(size=(n, 3))
+EVERY = [*[(calibrator, 2) for calibrator in BINARY], *[(calibrator, 3) for calibrator in MULTICLASS]]
 
 
 class TestAgainstOthers:
@@ -117,105 +92,10 @@ class TestAgainstOthers:
         assert np.abs(np.diag(V)).min() > 0.1
 
 
-@each
-class TestInterface:
-    def test_rows_sum_to_1_in_the_order_of_classes(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        Q = clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
-        assert Q.shape == P.shape
-        assert ((Q >= 0) & (Q <= 1)).all()
-        np.testing.assert_allclose(Q.sum(axis=1), 1, atol=1e-12)
-
-    def test_predict_returns_labels(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        names = np.array(["ant", "bee", "cat"])[:n_classes]
-        fitted = clone(calibrator).fit(P, names[y], Z)
-        assert fitted.classes_.tolist() == names.tolist()
-        np.testing.assert_array_equal(fitted.predict(P, Z), names[fitted.predict_proba(P, Z).argmax(axis=1)])
-
-    def test_prediction_before_fit_is_refused(self, calibrator, n_classes):
-        P, _, Z = make_data(n_classes)
-        with pytest.raises(NotFittedError):
-            clone(calibrator).predict_proba(P, Z)
-
-    def test_other_number_of_columns_is_refused(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        fitted = clone(calibrator).fit(P, y, Z)
-        with pytest.raises(ValueError, match=f"5 columns; expected {n_classes}"):
-            fitted.predict_proba(np.full((2, 5), 0.2), Z[:2])
-
-    def test_pickle_and_second_fit_keep_predictions(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        fitted = clone(calibrator).fit(P, y, Z)
-        Q = fitted.predict_proba(P, Z)
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(P, Z), Q)
-        np.testing.assert_array_equal(fitted.fit(P, y, Z).predict_proba(P, Z), Q)
-
-    def test_a_refit_forgets_the_first_data(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        other = make_data(n_classes, n=100, seed=5)
-        refitted = clone(calibrator).fit(*other).fit(P, y, Z)
-        np.testing.assert_array_equal(refitted.theta_, clone(calibrator).fit(P, y, Z).theta_)
-
-    def test_input_is_not_changed(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        P[0], P[1] = np.eye(n_classes)[0], np.eye(n_classes)[1]
-        before = P.copy(), Z.copy()
-        clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
-        np.testing.assert_array_equal(P, before[0])
-        np.testing.assert_array_equal(Z, before[1])
-
-    def test_containers_give_the_same(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        expected = clone(calibrator).fit(P, y, Z).predict_proba(P, Z)
-        frame = clone(calibrator).fit(pd.DataFrame(P), pd.Series(y), pd.DataFrame(Z))
-        np.testing.assert_allclose(frame.predict_proba(pd.DataFrame(P), pd.DataFrame(Z)), expected, atol=1e-12)
-        from_sparse = clone(calibrator).fit(P.tolist(), y.tolist(), sparse.csr_matrix(Z))
-        np.testing.assert_allclose(from_sparse.predict_proba(P, sparse.csr_matrix(Z)), expected, atol=1e-9)
-
-    def test_float32_scores_are_cast_once(self, calibrator, n_classes):
-        P, y, Z = make_data(n_classes)
-        low = P.astype(np.float32)
-        fitted = clone(calibrator).fit(low, y, Z, sample_weight=np.ones(len(y), np.float32))
-        assert fitted.theta_.dtype == np.float64
-        np.testing.assert_allclose(fitted.theta_, clone(calibrator).fit(P, y, Z).theta_, atol=1e-3)
-
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            (lambda P, y, Z: (P[:0], y[:0], Z[:0]), "empty"),
-            (lambda P, y, Z: (P[:-1], y, Z[:-1]), "rows"),
-            (lambda P, y, Z: (np.where(P > 0.99, np.nan, P) * np.nan, y, Z), "NaN"),
-            (lambda P, y, Z: (P * 2, y, Z), "between 0 and 1|sums"),
-            (lambda P, y, Z: (P, np.zeros_like(y), Z), "only the label"),
-            (lambda P, y, Z: (P, np.where(np.arange(len(y)) < 9, 99, y), Z), "different labels"),
-        ],
-    )
-    def test_bad_input_gets_one_clear_sentence(self, calibrator, n_classes, change, message):
-        P, y, Z = change(*make_data(n_classes))
-        unfitted = clone(calibrator)
-        with pytest.raises(ValueError, match=message) as error:
-            unfitted.fit(P, y, Z)
-        assert str(error.value).count(". ") == 0
-        assert not hasattr(unfitted, "theta_")
-
-    @pytest.mark.parametrize("weight", [-np.ones(200), np.zeros(200), np.full(200, np.inf), np.ones(3)])
-    def test_bad_weights_are_refused(self, calibrator, n_classes, weight):
-        P, y, Z = make_data(n_classes)
-        with pytest.raises(ValueError, match="sample_weight"):
-            clone(calibrator).fit(P, y, Z, sample_weight=weight)
-
-
-@pytest.mark.parametrize("calibrator", [calibrator for calibrator, n_classes in EVERY if n_classes == 3])
-def test_an_absent_class_is_warned_of_once_and_kept_as_a_column(calibrator):
-    P, y, Z = make_data(3)
-    seen = y != 1
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = clone(calibrator).fit(P[seen], y[seen], Z[seen])
-    assert sum("[1]" in str(warning.message) for warning in caught) == 1
-    assert fitted.classes_.tolist() == [0, 1, 2]
-    assert np.isfinite(fitted.predict_proba(P, Z)).all()
+@pytest.mark.parametrize("check", CHECKS, ids=name_of)
+@pytest.mark.parametrize(("calibrator", "n_classes"), EVERY, ids=name_of)
+def test_interface(check, calibrator, n_classes):
+    check(calibrator, n_classes)
 
 
 @pytest.mark.parametrize("calibrator", BINARY)
@@ -315,6 +195,25 @@ def test_the_toy_of_the_paper_is_mended_exactly():
     p = np.repeat([0.4, 0.6], 10)
     y = np.repeat([1, 0, 1, 0], [3, 7, 7, 3])
     np.testing.assert_allclose(PlattScaling().fit(p, y).predict_proba([0.4, 0.6])[:, 1], [0.3, 0.7], atol=1e-9)
+
+
+def test_odir_may_be_an_array():
+    P, y, _ = make_data(3)
+    np.testing.assert_array_equal(
+        DirichletCalibration(odir=np.array([0.01, 0.1])).fit(P, y).theta_,
+        DirichletCalibration(odir=(0.01, 0.1)).fit(P, y).theta_,
+    )
+
+
+def test_a_temperature_of_10_is_recovered_from_logits_of_ten_classes():
+    """From probabilities, whose logarithms must be cut, it would be 8."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 3, (20_000, 10))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (truth.cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+    fitted = TemperatureScaling(from_logits=True).fit(10 * logits, y)
+    assert fitted.temperature_ == pytest.approx(10, rel=0.02)
+    np.testing.assert_allclose(fitted.predict_proba(10 * logits), truth, atol=0.01)
 
 
 def test_bad_penalties_of_dirichlet_are_refused():

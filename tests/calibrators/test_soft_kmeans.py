@@ -64,6 +64,25 @@ class TestSoftKMeans:
         assert soft.transform(Z).argmax(axis=1).tolist() == [1, 1, 0]
         np.testing.assert_array_equal(soft.centroids_, [[0, 1], [1, 0], [0, 1]])
 
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+    @pytest.mark.parametrize("n_clusters", [3, 5])
+    def test_scaled_copies_are_one_direction(self, form, n_clusters):
+        """Their unit vectors differ in the last digits."""
+        rng = np.random.default_rng(0)
+        Z = form(rng.uniform(0.1, 9, (200, 1)) * rng.normal(size=(2, 7))[np.arange(200) % 2])
+        with pytest.warns(ConvergenceWarning, match=f"n_clusters is {n_clusters} and .* only 2 different directions"):
+            W = SoftKMeans(n_clusters, temperature=0, random_state=0).fit_transform(Z)
+        assert (W[::2] == W[0]).all()
+        assert (W[1::2] == W[1]).all()
+        assert (W[0] != W[1]).any()
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_frames_have_named_columns(self, library):
+        """artefactual issue 306, scikit-learn issue 26460."""
+        pytest.importorskip(library)
+        soft = SoftKMeans(3, random_state=0).set_output(transform=library)
+        assert list(soft.fit_transform(make_data()[2]).columns) == ["softkmeans0", "softkmeans1", "softkmeans2"]
+
     def test_a_small_temperature_approaches_hard_memberships(self):
         _, _, Z = make_data()
         hard, cold = (SoftKMeans(3, temperature=t, random_state=0).fit(Z).transform(Z) for t in (0, 1e-6))
