@@ -16,6 +16,7 @@ from clustcal.datasets.registry import RawFile, Source
 
 RETRIES = 2  # further attempts per address
 TIMEOUT = 30  # seconds without an answer
+CHECKSUMS = {"sha256": "SHA-256", "md5": "MD5"}
 
 
 def cache_dir() -> Path:
@@ -49,9 +50,9 @@ def cache_dir() -> Path:
 def fetch(name: str, *, progress: bool = True) -> dict[str, Path]:
     """Make sure that the raw files of a data set are in the data folder, and say where.
 
-    Every file with a known checksum is verified (size, then SHA-256) each time, before anything reads it. What is
-    missing or damaged is downloaded to a temporary file, verified, and only then given its name; each address
-    is tried in turn, several times.
+    Every file with a known checksum is verified (size, then SHA-256, or MD5 where its makers publish that) each time,
+    before anything reads it. What is missing or damaged is downloaded to a temporary file, verified, and only then
+    given its name; each address is tried in turn, several times.
 
     Parameters
     ----------
@@ -85,7 +86,12 @@ def fetch(name: str, *, progress: bool = True) -> dict[str, Path]:
     """
     source = registry.get_source(name)
     folder = cache_dir() / source.name
-    paths = {file.path: _in_place(file, folder) for file in source.files}
+    found = []
+    for files in source.packings:
+        found.append({file.path: _in_place(file, folder) for file in files})
+        if all(found[-1].values()):
+            return found[-1]
+    paths = found[0]
     missing = [file for file in source.files if paths[file.path] is None]
     if missing and not source.is_open:
         raise FileNotFoundError(_ask_for(name, source, missing, folder))
@@ -100,7 +106,7 @@ def is_available(source: Source) -> bool:
         folder = cache_dir() / source.name
     except ImportError:  # no pooch and no folder chosen: nothing can have been fetched
         return False
-    return all(_in_place(file, folder, checksum=False) for file in source.files)
+    return any(all(_in_place(file, folder, checksum=False) for file in files) for files in source.packings)
 
 
 def _in_place(file: RawFile, folder: Path, checksum: bool = True) -> Path | None:
@@ -113,16 +119,19 @@ def _in_place(file: RawFile, folder: Path, checksum: bool = True) -> Path | None
 
 def _defect(path: Path, file: RawFile, checksum: bool = True) -> str | None:
     """What is wrong with the copy at `path`, in words, or None."""
+    if file.is_folder:
+        return None if path.is_dir() else "is missing"
     if not path.is_file():
         return "is missing"
     size = path.stat().st_size
     if file.size is not None and size != file.size:
         return f"is damaged (it has {size:,} bytes, expected {file.size:,})"
-    if checksum and file.sha256 is not None:
+    if checksum and file.checksum is not None:
+        kind, expected = file.checksum
         with open(path, "rb") as stream:
-            found = file_digest(stream, "sha256").hexdigest()
-        if found != file.sha256:
-            return f"is damaged (its SHA-256 is {found}, expected {file.sha256})"
+            found = file_digest(stream, kind).hexdigest()
+        if found != expected:
+            return f"is damaged (its {CHECKSUMS[kind]} is {found}, expected {expected})"
     return None
 
 
@@ -146,7 +155,7 @@ def _download(file: RawFile, folder: Path, progress: bool) -> Path:
         manager = pooch.create(
             folder,
             base_url="",
-            registry={file.path: f"sha256:{file.sha256}"},
+            registry={file.path: ":".join(file.checksum)},
             urls={file.path: url},
             retry_if_failed=RETRIES,
         )

@@ -1,13 +1,12 @@
 """One call for every data set: fetch the raw files, read them, check the counts, hand over one `Bunch`."""
 
 import warnings
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from clustcal.datasets import icu, registry, tabular
+from clustcal.datasets import icu, images, registry, tabular, texts
 from clustcal.datasets.fetching import cache_dir, fetch, is_available
 
 READERS = {
@@ -22,18 +21,29 @@ READERS = {
     "mimic-los": icu.read_mimic_los,
     "mimic-los-demo": icu.read_mimic_los,
     "wids": icu.read_wids,
+    "emotion": texts.read_emotion,
+    "imdb": texts.read_imdb,
+    "bloodmnist": images.read_bloodmnist,
+    "bloodmnist-rebuilt": images.read_bloodmnist_rebuilt,
+    "breastmnist": images.read_breastmnist,
+    "cifar100": images.read_cifar100,
+    "cifar100-test": images.read_cifar100_test,
+    "tiny-imagenet": images.read_tiny_imagenet,
+    "imagenet": images.read_imagenet,
 }
 
 
 def load(name: str, *, demo: bool | None = None) -> Bunch:
-    """Load a binary classification data set.
+    """Load a data set: a table with two classes, or texts or images with two or more.
 
     Parameters
     ----------
     name : str
-        One of ``"adult"``, ``"credit_approval"``, ``"credit_card_default"``, ``"diabetes130"``, ``"diabetes130-any"``,
-        ``"diabetes130-los"``, ``"stroke"``, ``"support2"``, ``"mimic-los"``, ``"mimic-los-demo"``, ``"wids"``; see
-        :func:`list_datasets`.
+        A table: one of ``"adult"``, ``"credit_approval"``, ``"credit_card_default"``, ``"diabetes130"``,
+        ``"diabetes130-any"``, ``"diabetes130-los"``, ``"stroke"``, ``"support2"``, ``"mimic-los"``,
+        ``"mimic-los-demo"``, ``"wids"``. Texts: ``"emotion"``, ``"imdb"``. Images: ``"bloodmnist"``,
+        ``"bloodmnist-rebuilt"``, ``"breastmnist"``, ``"cifar100"``, ``"cifar100-test"``, ``"tiny-imagenet"``,
+        ``"imagenet"``. See :func:`list_datasets`.
     demo : bool, default=None
         For ``"mimic-los"`` only. False: your own copy of MIMIC-IV, in the folder ``mimic_iv`` of the data folder.
         True: the open demo of 140 stays, the same as ``"mimic-los-demo"``. None: your own copy; where there is none
@@ -44,16 +54,22 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
     data : :class:`~sklearn.utils.Bunch`
         With the attributes
 
-        X : DataFrame of shape (n, n_features)
-            Identifiers dropped. Numbers, with NaN where missing, and columns of dtype ``category``.
+        X : DataFrame of shape (n, n_features), or ndarray
+            Of a table: identifiers dropped; numbers, with NaN where missing, and columns of dtype ``category``. Of texts: n
+            of them, in an array of objects. Of images: shape (n, height, width, 3), uint8; for ``"imagenet"``, whose
+            images differ in shape, the n paths of their files.
         y : ndarray of shape (n,), int64
-            1 for the positive class, else 0.
+            Of a table: 1 for the positive class, else 0. Of texts and images: the number of the class.
         data, target : X and y
             Under the names that scikit-learn's data sets have.
         categorical : list of str
-            The columns of X of dtype ``category``.
+            Of a table only: the columns of X of dtype ``category``.
+        part : ndarray of shape (n,)
+            Of texts and images only: ``"train"``, ``"val"`` or ``"test"``, as published.
+        classes : list of str
+            Of texts and images only: the names of the classes, in the order of their numbers.
         target_name : str
-            What y = 1 says.
+            What y = 1 says of a table; else what the classes are.
         name, title, description : str
             What it is, and what was dropped and why.
         source, licence, citation : str
@@ -85,14 +101,11 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
         raise ValueError(f"demo={demo!r} was given for {name!r}; expected it only for 'mimic-los'.")
     if name == "mimic-los" and _use_demo(demo):
         dataset = registry.get_dataset("mimic-los-demo")
-    X, y = READERS[dataset.name](fetch(dataset.name))
-    _check_counts(dataset, X, y)
+    content = _read(dataset)
     return Bunch(
-        X=X,
-        y=y,
-        data=X,
-        target=y,
-        categorical=X.select_dtypes("category").columns.tolist(),
+        **content,
+        data=content["X"],
+        target=content["y"],
         target_name=dataset.target,
         name=dataset.name,
         title=dataset.title,
@@ -109,8 +122,8 @@ def list_datasets() -> pd.DataFrame:
     Returns
     -------
     table : DataFrame, indexed by name
-        With the columns ``title``, ``rows`` and ``features`` (missing where a user's own copy decides), ``positives``
-        (missing where it is not fixed), ``licence``, and ``available``: whether the raw files lie in the data folder.
+        With the columns ``title``, ``kind`` (table, text or image), ``rows`` and ``features`` (missing where a user's own
+        copy decides; only tables have features), ``positives`` (missing where it is not fixed), ``classes``, ``licence``, and ``available``: whether the raw files lie in the data folder.
 
     Examples
     --------
@@ -119,11 +132,12 @@ def list_datasets() -> pd.DataFrame:
     48842
     """
     datasets = [registry.get_dataset(name) for name in registry.dataset_names()]
-    counts = ["rows", "features", "positives"]
+    counts = ["rows", "features", "positives", "classes"]
     table = pd.DataFrame(
         {
             "name": [dataset.name for dataset in datasets],
             "title": [dataset.title for dataset in datasets],
+            "kind": [dataset.kind for dataset in datasets],
             **{count: [getattr(dataset, count) for dataset in datasets] for count in counts},
             "licence": [dataset.source.licence for dataset in datasets],
             "available": [is_available(dataset.source) for dataset in datasets],
@@ -147,13 +161,23 @@ def _use_demo(demo: bool | None) -> bool:
     return True
 
 
-def _check_counts(dataset: registry.Dataset, X: pd.DataFrame, y: NDArray[np.int64]) -> None:
-    found = {"rows": len(X), "features": X.shape[1], "positives": int(y.sum())}
-    expected = {count: getattr(dataset, count) for count in found}
+def _read(dataset: registry.Dataset) -> dict[str, Any]:
+    """Read a data set, check its counts, and return what its kind has."""
+    content = READERS[dataset.name](fetch(dataset.name))
+    if dataset.kind == "table":
+        X, y = content
+        _check_counts(dataset, {"rows": len(X), "features": X.shape[1], "positives": int(y.sum())})
+        return {"X": X, "y": y, "categorical": X.select_dtypes("category").columns.tolist()}
+    X, y, part, classes = content
+    _check_counts(dataset, {"rows": len(X), "classes": len(classes)})
+    return {"X": X, "y": y, "part": part, "classes": list(classes)}
+
+
+def _check_counts(dataset: registry.Dataset, found: dict[str, int]) -> None:
     wrong = [
-        f"{found[count]:,} {count} instead of {expected[count]:,}"
+        f"{found[count]:,} {count} instead of {expected:,}"
         for count in found
-        if expected[count] is not None and found[count] != expected[count]
+        if (expected := getattr(dataset, count)) is not None and found[count] != expected
     ]
     if wrong:
         raise ValueError(f"The raw files of {dataset.name!r} are not the expected ones: {', '.join(wrong)}.")

@@ -14,27 +14,47 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+KINDS = ("table", "text", "image")
+
+
 @dataclass(frozen=True)
 class RawFile:
-    """One raw file; without addresses it is not open, without a checksum it is a user's own copy."""
+    """One raw file, or a folder of them; without addresses it is not open, without a checksum it is a user's own."""
 
     path: str
     size: int | None = None
     sha256: str | None = None
+    md5: str | None = None
     urls: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
+    is_folder: bool = False
+
+    @property
+    def checksum(self):
+        """The kind of checksum and its digits, or None; SHA-256 where both are known."""
+        kinds = [(kind, getattr(self, kind)) for kind in ("sha256", "md5") if getattr(self, kind)]
+        return kinds[0] if kinds else None
 
 
 @dataclass(frozen=True)
 class Source:
-    """A set of raw files that live in one folder, with the terms under which they are given."""
+    """A set of raw files that live in one folder, with the terms under which they are given.
+
+    Some sources go round in more than one packing, such as an archive or the tables made of it. Each is a tuple of
+    files; the first is the one that is fetched.
+    """
 
     name: str
     page: str
     licence: str
     citation: str
-    files: tuple[RawFile, ...]
+    packings: tuple[tuple[RawFile, ...], ...]
     how_to_get: str = ""
+
+    @property
+    def files(self) -> tuple[RawFile, ...]:
+        """The files of the first packing."""
+        return self.packings[0]
 
     @property
     def is_open(self) -> bool:
@@ -44,7 +64,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One prediction task on a source, with the counts its parsed table must have (None: not fixed)."""
+    """One prediction task on a source, with the counts that the parsed data must have (None: not fixed)."""
 
     name: str
     title: str
@@ -54,6 +74,8 @@ class Dataset:
     rows: int | None = None
     features: int | None = None
     positives: int | None = None
+    classes: int | None = None
+    kind: str = "table"
 
 
 def get_dataset(name: str) -> Dataset:
@@ -82,7 +104,10 @@ def _registry() -> tuple[dict[str, Source], dict[str, Dataset]]:
 
 
 def _source(name: str, files: list[dict[str, Any]], **entry: Any) -> Source:
-    return Source(name=name, files=tuple(_raw_file(**file) for file in files), **entry)
+    packings: dict[str, list[RawFile]] = {}
+    for file in files:
+        packings.setdefault(file.pop("packing", ""), []).append(_raw_file(**file))
+    return Source(name=name, packings=tuple(tuple(packing) for packing in packings.values()), **entry)
 
 
 def _raw_file(urls: Sequence[str] = (), alternatives: Sequence[str] = (), **entry: Any) -> RawFile:

@@ -23,7 +23,7 @@ def register(monkeypatch):
     def register(*urls, path="table.csv", content=CONTENT, **options):
         known = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()} if urls else {}
         file = RawFile(path, urls=urls, **known, **options)
-        source = Source("toy", "https://page", "terms", "citation", (file,), "Ask at https://gate.")
+        source = Source("toy", "https://page", "terms", "citation", ((file,),), "Ask at https://gate.")
         monkeypatch.setattr(registry, "get_source", lambda name: source)
         return source
 

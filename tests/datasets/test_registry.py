@@ -12,7 +12,8 @@ SOURCES = sorted({registry.get_dataset(name).source.name for name in registry.da
 def test_the_data_sets_of_the_book_are_registered():
     expected = {
         "adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
-        "stroke", "support2", "mimic-los", "mimic-los-demo", "wids",
+        "stroke", "support2", "mimic-los", "mimic-los-demo", "wids", "emotion", "imdb", "bloodmnist",
+        "bloodmnist-rebuilt", "breastmnist", "cifar100", "cifar100-test", "tiny-imagenet", "imagenet",
     }  # fmt: skip
     assert set(registry.dataset_names()) == expected
 
@@ -23,7 +24,8 @@ def test_every_data_set_says_what_it_is(name):
     assert dataset.title
     assert dataset.target
     assert dataset.description
-    assert dataset.features > 0
+    assert dataset.kind in registry.KINDS
+    assert (dataset.features or 0) > 0 if dataset.kind == "table" else dataset.classes > 1
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -40,8 +42,22 @@ def test_every_open_file_has_addresses_size_and_checksum(name):
     for file in source.files:
         if source.is_open:
             assert all(url.startswith("https://") for url in file.urls)
-            assert file.size > 0
-            assert re.fullmatch("[0-9a-f]{64}", file.sha256)
+            kind, digits = file.checksum
+            assert re.fullmatch({"sha256": "[0-9a-f]{64}", "md5": "[0-9a-f]{32}"}[kind], digits)
+            assert kind == "md5" or file.size > 0
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_closed_source_says_how_to_get_it(name):
+    source = registry.get_source(name)
+    assert source.is_open or source.how_to_get
+
+
+def test_packings_of_a_source_are_kept_apart():
+    archive, tables = registry.get_source("imdb").packings
+    assert [file.path for file in archive] == ["aclImdb_v1.tar.gz"]
+    assert [file.path for file in tables] == ["train.csv.xz", "test.csv.xz"]
+    assert registry.get_source("imdb").files == archive
 
 
 @pytest.mark.parametrize("name", SOURCES)
