@@ -1,4 +1,4 @@
-"""The command ``clustcal``: get the raw data, run the studies of the paper, judge its numbers.
+"""The command ``clustcal``: get the raw data, train networks, run the studies of the paper, judge its numbers.
 
 Builds on `datasets` and `experiments`, which are imported by the command that needs them.
 """
@@ -40,6 +40,7 @@ def make_parser() -> ArgumentParser:
     parser = ArgumentParser(prog="clustcal", description="Probability calibration: data, studies, ledger.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_data(commands)
+    _add_train(commands)
     _add_reproduce(commands)
     _add_claims(commands)
     return parser
@@ -48,11 +49,34 @@ def make_parser() -> ArgumentParser:
 def list_or_fetch(options: Namespace) -> int:
     """``clustcal data``: without names list the data sets, else fetch the raw files of those named."""
     if not options.names:
-        table = list_datasets()[["title", "rows", "features", "available", "licence"]]
+        table = list_datasets()[["title", "kind", "rows", "features", "classes", "available", "licence"]]
         print(table.assign(licence=table["licence"].str.slice(0, 40)).to_string(na_rep="-"))
     for name in options.names:
         for path in fetch(name).values():
             print(path)
+    return 0
+
+
+def train_networks(options: Namespace) -> int:
+    """``clustcal train``: train networks, or go on with them, and write what they say about the rows to calibrate."""
+    from clustcal.experiments.deep import runs
+
+    if not options.names:
+        print("\n".join(runs.NAMES))
+    for name in options.names:
+        try:
+            line, path = runs.run(
+                name,
+                model=options.model,
+                device=options.device,
+                threads=options.threads,
+                results=options.results,
+                progress=not options.quiet,
+            )
+        except KeyboardInterrupt:
+            print("\nStopped. The same command goes on from the last checkpoint.")
+            return INTERRUPTED
+        print(f"{line['name']}: accuracy {line['accuracy']}, log-loss {line['nll']}, {line['n_scored']} rows in {path}")
     return 0
 
 
@@ -112,6 +136,19 @@ def _add_data(commands: "_SubParsersAction[ArgumentParser]") -> None:
     data = commands.add_parser("data", help="list the data sets, or fetch raw files")
     data.add_argument("names", nargs="*", metavar="NAME", help="data sets to fetch; none lists what there is")
     data.set_defaults(command=list_or_fetch)
+
+
+def _add_train(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    train = commands.add_parser("train", help="train the networks of the study of images and texts, or go on with them")
+    train.add_argument("names", nargs="*", metavar="NAME", help="networks; none lists what there is")
+    train.add_argument("--device", default="cpu", help="where to compute, such as cuda; default: cpu")
+    train.add_argument(
+        "--model", metavar="PATH", help="a model of transformers in a folder or on the hub, instead of the packaged one"
+    )
+    train.add_argument("--threads", type=int, metavar="N", help="of torch; default: its own choice")
+    _add_results(train)
+    train.add_argument("--quiet", action="store_true", help="no progress bar")
+    train.set_defaults(command=train_networks)
 
 
 def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -55,9 +55,9 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
         With the attributes
 
         X : DataFrame of shape (n, n_features), or ndarray
-            Of a table: identifiers dropped; numbers, with NaN where missing, and columns of dtype ``category``. Of texts: n
-            of them, in an array of objects. Of images: shape (n, height, width, 3), uint8; for ``"imagenet"``, whose
-            images differ in shape, the n paths of their files.
+            Of a table: identifiers dropped; numbers, with NaN where missing, and columns of dtype ``category``. Of
+            texts: n of them, in an array of objects. Of images: shape (n, height, width, 3), uint8; for ``"imagenet"``,
+            whose images differ in shape, the n paths of their files.
         y : ndarray of shape (n,), int64
             Of a table: 1 for the positive class, else 0. Of texts and images: the number of the class.
         data, target : X and y
@@ -122,8 +122,9 @@ def list_datasets() -> pd.DataFrame:
     Returns
     -------
     table : DataFrame, indexed by name
-        With the columns ``title``, ``kind`` (table, text or image), ``rows`` and ``features`` (missing where a user's own
-        copy decides; only tables have features), ``positives`` (missing where it is not fixed), ``classes``, ``licence``, and ``available``: whether the raw files lie in the data folder.
+        With the columns ``title``; ``kind`` (table, text or image); ``rows`` (missing where a user's own copy decides);
+        ``features`` (of tables), ``positives`` (of tables, missing where not fixed) and ``classes`` (of texts and
+        images); ``licence``; and ``available``: whether the raw files lie in the data folder.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-
 KINDS = ("table", "text", "image")
 
 

@@ -70,7 +70,7 @@ def test_the_official_binaries_of_cifar100_are_read(cifar):
 def test_a_short_file_of_cifar100_is_refused(cifar):
     with open(cifar / "test.bin", "r+b") as stream:
         stream.truncate(1000)
-    with pytest.raises(FileNotFoundError, match="cifar-100-binary.tar.gz"):
+    with pytest.raises(FileNotFoundError, match=r"cifar-100-binary\.tar\.gz"):
         load("cifar100")
 
 
