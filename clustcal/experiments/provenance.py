@@ -11,13 +11,13 @@ import clustcal
 LIBRARIES = ("numpy", "scikit-learn", "scipy", "woodelf-explainer", "xgboost")
 
 
-def library_versions():
-    """Return the installed version of every library that decides a number.
+def library_versions(libraries=LIBRARIES):
+    """Return the installed version of every library that decides a number, of those that are installed.
 
     XGBoost may be there under the name of its build without GPU libraries.
     """
     installed = {}
-    for library in LIBRARIES:
+    for library in libraries:
         for name in (library, f"{library}-cpu"):
             with suppress(PackageNotFoundError):
                 installed[library] = version(name)
@@ -25,9 +25,9 @@ def library_versions():
 
 
 @cache
-def describe_versions():
+def describe_versions(libraries=LIBRARIES):
     """Return all versions in one line, that of this package first."""
-    versions = {"clustcal": clustcal.__version__} | library_versions()
+    versions = {"clustcal": clustcal.__version__} | library_versions(libraries)
     return "; ".join(f"{name} {number}" for name, number in versions.items())
 
 

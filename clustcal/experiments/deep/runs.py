@@ -1,7 +1,7 @@
 """Make the outputs of one network, from its data to the line in the table: what ``clustcal train`` runs.
 
-Every step leaves its result in the cache, so that the command can be stopped and given again: training goes on from
-its checkpoint, and outputs that are there are not made again.
+Training leaves its checkpoint in the cache, so that the command can be stopped and given again: it goes on from there,
+and a network whose training is complete is only scored again.
 """
 
 import re
@@ -22,6 +22,7 @@ from clustcal.experiments.provenance import describe_commit, describe_versions
 
 OVERCONFIDENT_HEAD = "cifar100-overconfident"
 NAMES = (*NETWORKS, OVERCONFIDENT_HEAD, *published.NAMES)
+LIBRARIES = ("numpy", "scikit-learn", "scipy", "torch", "transformers")
 MODELS = {"text": "all-MiniLM-L6-v2", "image": "EfficientNet-Lite0"}
 # Kept in the results: labels and logits, where they are few. No text or image is among them.
 COMMITTED = ("emotion", "imdb", "imdb-overconfident", "bloodmnist-rebuilt", "bloodmnist-rebuilt-cut")
@@ -73,7 +74,7 @@ def run(name, *, model=None, device="cpu", threads=None, folder=None, results=Pa
         raise ValueError(f"model is given for {name!r}, whose outputs are published; expected it for a network.")
     own_name = name if model is None else f"{name}-{_as_name(model)}"
     folder = (outputs.cache_folder() if folder is None else Path(folder)) / own_name
-    line = {"name": own_name, "representations": "", "n_stop": 0, "epochs": "", "best_epoch": "", "device": device}
+    line = {"name": own_name, "n_stop": 0, "epochs": 0, "best_epoch": 0, "device": device}
     if name in NETWORKS:
         network = NETWORKS[name]
         found, more = _run_network(network, model, device, threads, folder, progress, load)
@@ -88,7 +89,7 @@ def run(name, *, model=None, device="cpu", threads=None, folder=None, results=Pa
         "n_scored": len(found.y),
         "representations": " ".join(f"{name}:{Z.shape[1]}" for name, Z in found.representations.items()),
         "sha256": outputs.file_digest(path),
-        "versions": describe_versions(),
+        "versions": describe_versions(LIBRARIES),
         "commit": describe_commit(),
     }
     if model is None:
@@ -154,7 +155,7 @@ def _read_head_or_published(name):
     if name != OVERCONFIDENT_HEAD:
         found = published.read_published(name)
         data = "cifar10" if name.startswith("cifar10-") else "cifar100"
-        more = {"data": data, "model": f"published: {name.split('-')[1]}", "n_train": "", "training_seconds": 0}
+        more = {"data": data, "model": f"published: {name.split('-')[1]}", "n_train": 0, "training_seconds": 0}
     else:
         features, y, _, _ = published.read_resnet20()
         found, n_train, n_epochs = fit_overconfident_head(features, y)

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from clustcal.experiments.deep import relations
-from clustcal.experiments.deep.networks import NETWORKS
 from clustcal.experiments.deep.runs import NAMES
 from clustcal.experiments.paper import load_claims
 
@@ -106,19 +105,3 @@ def test_the_printed_places_of_clustered_vector_scaling(rules):
             place = 1 + (column < column[f"images/{dataset}/Vector clustered/{metric}"]).sum()
             word = f"{dataset} place by {metric}" if metric == "NLL" else "by Brier"
             assert place == statement["printed"].get(word, 1)
-
-
-def test_the_settings_of_the_text_networks_are_the_papers():
-    settings = NETWORKS["emotion"].settings
-    assert (settings.epochs, settings.learning_rate, settings.weight_decay, settings.warmup_steps) == (
-        3,
-        2e-4,
-        0.01,
-        500,
-    )
-    assert NETWORKS["imdb"].settings == settings
-
-
-def test_the_settings_of_the_image_networks_are_the_papers():
-    settings = NETWORKS["bloodmnist-rebuilt"].settings
-    assert (settings.epochs, settings.learning_rate, settings.patience) == (100, 1e-4, 5)
