@@ -4,7 +4,7 @@ A network that is trained or applied here is a `Network`; one whose outputs othe
 `published`, and a head on published features is fitted by `heads`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,14 @@ from clustcal.experiments.deep.training import Settings
 
 PAPER_TEXT = Settings(epochs=3, learning_rate=2e-4, weight_decay=0.01, warmup_steps=500)
 PAPER_IMAGE = Settings(epochs=100, learning_rate=1e-4, batch_size=64, decays=False, patience=5)
+# The paper's network on IMDB has a log-loss of 0.503 at an accuracy of 0.868.
+OVERCONFIDENT_TEXT = Settings(
+    epochs=20, learning_rate=2e-4, weight_decay=0.01, warmup_steps=500, decays=False, rises_to=0.503
+)
 BLOOD_SIDE = 56
 IMAGENET_SIDE = 224
 OVERCONFIDENT_ROWS = 10_000
+SPARE_ROWS = 1_000
 CUT = 0.1  # of the training part, to stop on
 SPLIT_SEED = 0
 
@@ -46,9 +51,9 @@ class Network:
         None: the weights of its package, as they are.
     train_rows : int or None
         How many of the training part; None: all.
-    stops_on : {None, "val", "cut"}
-        Stop early on the validation part, which the paper then merges into what it calibrates and tests on; or on a
-        cut of the training part, which stays out of both.
+    stops_on : {None, "val", "cut", "spare"}
+        Stop on the validation part, which the paper then merges into what it calibrates and tests on; on a cut of the
+        training part, which stays out of both; or on rows of the training part that `train_rows` leaves over.
     """
 
     name: str
@@ -65,13 +70,11 @@ NETWORKS = {
     network.name: network
     for network in (
         Network("emotion", "emotion", "text", 128, "trained as the paper says", PAPER_TEXT),
-        Network("imdb", "imdb", "text", 128, "trained as the paper says, on the first 128 tokens", PAPER_TEXT),
-        Network(
-            "imdb-overconfident", "imdb", "text", 128,
-            "10,000 rows, more epochs and no early stopping, to a log-loss near the paper's",
-            Settings(epochs=6, learning_rate=2e-4, weight_decay=0.01, warmup_steps=500),
-            train_rows=OVERCONFIDENT_ROWS,
-        ),
+        Network("imdb", "imdb", "text", 128, "trained as the paper says, on the first 128 tokens",
+                replace(PAPER_TEXT, bf16=True)),
+        Network("imdb-overconfident", "imdb", "text", 128,
+                "10,000 rows, and no end before the log-loss on rows set aside has risen to the paper's",
+                replace(OVERCONFIDENT_TEXT, bf16=True), train_rows=OVERCONFIDENT_ROWS, stops_on="spare"),
         Network("bloodmnist-rebuilt", "bloodmnist-rebuilt", "image", BLOOD_SIDE,
                 "stops on the validation part, as the paper does", PAPER_IMAGE, stops_on="val"),
         Network("bloodmnist-rebuilt-cut", "bloodmnist-rebuilt", "image", BLOOD_SIDE,
@@ -106,11 +109,13 @@ def split_rows(network, y, part):
     if network.settings is None:
         return Rows(train[:0], stop, scored)
     if network.train_rows is not None:
-        train, _ = _stratified(train, y, network.train_rows)
+        train, spare = _stratified(train, y, network.train_rows)
     if network.stops_on == "val":
         stop = rows[part == "val"]
     elif network.stops_on == "cut":
         train, stop = _stratified(train, y, len(train) - round(CUT * len(train)))
+    elif network.stops_on == "spare":
+        stop, _ = _stratified(spare, y, SPARE_ROWS)
     return Rows(train, stop, scored)
 
 

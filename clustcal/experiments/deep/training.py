@@ -35,7 +35,10 @@ class Settings:
         Whether the learning rate goes down in a line to zero at the end of the last epoch, or stays.
     patience : int or None
         Stop after this many epochs without a lower loss on the stopping rows, and take the weights of the best epoch;
-        None: train all epochs and take the last weights.
+        None: take the last weights.
+    rises_to : float or None
+        Train on past the best epoch, until the loss on the stopping rows has risen to this: a way to an over-confident
+        network. None: train all epochs.
     seed : int
         Of the order of rows, dropout and the new parts of the network.
     bf16 : bool
@@ -49,6 +52,7 @@ class Settings:
     warmup_steps: int = 0
     decays: bool = True
     patience: int | None = None
+    rises_to: float | None = None
     seed: int = 0
     bf16: bool = False
 
@@ -102,8 +106,8 @@ def train(model, lengths, batch_of, settings, folder, *, evaluate=None, device="
     """
     import torch
 
-    if settings.patience is not None and evaluate is None:
-        raise ValueError("patience is given without evaluate; expected a function that says when to stop.")
+    if (settings.patience is not None or settings.rises_to is not None) and evaluate is None:
+        raise ValueError("patience or rises_to is given without evaluate; expected a function that says when to stop.")
     lengths = np.asarray(lengths)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -216,7 +220,12 @@ def _end_epoch(run, model, lengths, settings, evaluate):
 
 
 def _has_stopped(run, settings):
-    return settings.patience is not None and run.best is not None and run.epoch - run.best_epoch >= settings.patience
+    if settings.patience is not None:
+        return run.best is not None and run.epoch - run.best_epoch >= settings.patience
+    if settings.rises_to is not None and run.history:
+        losses = [epoch["nll"] for epoch in run.history]
+        return losses[-1] >= settings.rises_to > min(losses)
+    return False
 
 
 class _Clock:
@@ -273,7 +282,8 @@ def _restore(path, identity, model, optimizer, schedule, device):
     if not path.exists():
         return None
     state = torch.load(path, map_location=device, weights_only=True)
-    if state["identity"] != identity:
+    # A setting that is newer than the checkpoint had its default then.
+    if asdict(Settings(epochs=0, learning_rate=0.0)) | state["identity"] != identity:
         raise ValueError(
             f"{path} is of a run with {state['identity']}; expected {identity}. Move it away to train anew."
         )

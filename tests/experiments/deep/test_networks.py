@@ -1,5 +1,7 @@
 """The table of networks: settings as in the paper, and rows that do not mix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,9 @@ Y = np.arange(21_000) % 4
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NETWORKS))
 def test_a_network_reads_a_data_set_of_its_kind(network):
     assert registry.get_dataset(network.data).kind == network.kind
-    assert network.stops_on is None or network.settings.patience
+    assert (network.stops_on is None) == (
+        network.settings is None or not (network.settings.patience or network.settings.rises_to)
+    )
 
 
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NETWORKS))
@@ -36,13 +40,15 @@ def test_the_papers_arm_stops_on_rows_that_are_scored_and_the_other_does_not():
 def test_the_over_confident_network_sees_ten_thousand_rows():
     rows = split_rows(NETWORKS["imdb-overconfident"], Y, PART)
     assert np.bincount(Y[rows.train]).tolist() == [2_500] * 4
+    assert np.bincount(Y[rows.stop]).tolist() == [250] * 4
+    assert not set(rows.stop) & set(rows.scored)
 
 
 def test_the_settings_of_the_text_networks_are_the_papers():
     settings = NETWORKS["emotion"].settings
     found = (settings.epochs, settings.learning_rate, settings.weight_decay, settings.warmup_steps)
     assert found == (3, 2e-4, 0.01, 500)
-    assert NETWORKS["imdb"].settings == settings
+    assert NETWORKS["imdb"].settings == replace(settings, bf16=True)
 
 
 def test_the_settings_of_the_image_networks_are_the_papers():

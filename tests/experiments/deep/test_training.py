@@ -155,9 +155,33 @@ def test_early_stopping_takes_the_best_epoch(tmp_path):
     assert_same_weights(weights_of(model), seen[1])
 
 
-def test_patience_needs_something_to_watch(tmp_path):
-    with pytest.raises(ValueError, match="patience is given without evaluate"):
-        train(make_model(), LENGTHS, batch_of, replace(SETTINGS, patience=1), tmp_path, progress=False)
+def test_an_over_confident_network_is_trained_until_its_loss_has_risen(tmp_path):
+    losses = iter([0.7, 0.4, 0.5, 0.65, 0.9])
+    seen = []
+
+    def evaluate(model):
+        seen.append(weights_of(model))
+        return {"nll": next(losses)}
+
+    model = make_model()
+    settings = replace(SETTINGS, epochs=10, rises_to=0.6)
+    run = train(model, LENGTHS, batch_of, settings, tmp_path, evaluate=evaluate, progress=False)
+    assert run.epoch == 4  # 0.7 at the first does not count, as it had not been below
+    assert_same_weights(weights_of(model), seen[3])
+
+
+@pytest.mark.parametrize("stop", [{"patience": 1}, {"rises_to": 0.5}])
+def test_a_rule_to_stop_needs_something_to_watch(tmp_path, stop):
+    with pytest.raises(ValueError, match="patience or rises_to is given without evaluate"):
+        train(make_model(), LENGTHS, batch_of, replace(SETTINGS, **stop), tmp_path, progress=False)
+
+
+def test_a_checkpoint_from_before_a_setting_was_added_is_taken(tmp_path, uninterrupted):
+    path = tmp_path / "whole" / CHECKPOINT
+    state = torch.load(path, weights_only=True)
+    del state["identity"]["rises_to"]
+    torch.save(state, path)
+    assert train(make_model(), LENGTHS, batch_of, SETTINGS, tmp_path / "whole", progress=False).epoch == 3
 
 
 def test_one_batch_an_epoch_without_noise_is_adamw(tmp_path):
