@@ -2,7 +2,10 @@
 
 import io
 import lzma
+import os
 import tarfile
+from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -119,3 +122,94 @@ def test_imdb_has_the_facts_of_its_source(raw_data):
     assert (len(train), len(test), len(train & test)) == (24_904, 24_801, 123)
     assert max(len(text.split()) for text in data.X) == 2_470
     assert_array_equal(np.flatnonzero(np.diff(data.y)), [12_499, 24_999, 37_499])
+
+
+# ----------------------------------------------------------------------------------- the paper's count of Emotion
+
+
+def cleaning_rules():
+    """Ways to drop repeated texts: within the whole or within the parts, keeping one, or none; labels apart or not."""
+    rules = {}
+    for keep in ("first", False):
+        for columns in (["text"], ["text", "y"], ["text", "part"]):
+            rules[f"repeats of {' and '.join(columns)}, {'all but one' if keep else 'all'}"] = (
+                lambda frame, columns=columns, keep=keep: frame.drop_duplicates(columns, keep=keep)
+            )
+    for columns in (["text"], ["text", "part"]):
+        rules[f"texts with two labels, by {' and '.join(columns)}"] = lambda frame, columns=columns: frame[
+            frame.groupby(columns)["y"].transform("nunique") == 1
+        ]
+    for one, two in permutations(("train", "val", "test"), 2):
+        rules[f"rows of {one} whose text is in {two}"] = lambda frame, one=one, two=two: frame[
+            ~((frame["part"] == one) & frame["text"].isin(frame.loc[frame["part"] == two, "text"]))
+        ]
+    return rules
+
+
+@pytest.fixture(scope="module")
+def emotion_rows():
+    if not os.environ.get("CLUSTCAL_DATA_DIR"):
+        pytest.skip("CLUSTCAL_DATA_DIR is not set: no raw data to test on")
+    data = load("emotion")
+    return pd.DataFrame({"text": data.X, "y": data.y, "part": data.part})
+
+
+@pytest.fixture(scope="module")
+def erratum():
+    yaml = pytest.importorskip("yaml")
+    entries = yaml.safe_load((Path(__file__).resolve().parents[2] / "results" / "errata.yml").read_text())
+    (entry,) = [entry for entry in entries if entry["id"] == "emotion-count"]
+    return entry["numbers"]
+
+
+@pytest.mark.data
+def test_what_single_rules_leave_of_emotion_is_as_the_erratum_says(emotion_rows, erratum):
+    rules = cleaning_rules()
+    left = {name: len(rule(emotion_rows)) for name, rule in rules.items()}
+    assert 19_930 not in left.values()
+    assert left["repeats of text and y, all but one"] == erratum["distinct_pairs_of_text_and_label"]
+    assert left["repeats of text, all but one"] == erratum["distinct_texts"]
+    assert left["repeats of text and part, all but one"] == erratum["distinct_texts_within_each_part"]
+    assert left["repeats of text and part, all"] == erratum["texts_that_occur_once_within_their_part"]
+    assert left["repeats of text, all"] == erratum["texts_that_occur_once"]
+    words = emotion_rows["text"].str.split().str.len()
+    assert (words > 3).sum() == erratum["texts_of_more_than_three_words"]
+    for lengths in (words, emotion_rows["text"].str.len()):
+        limits = lengths.unique()
+        reached = {(lengths > limit).sum() for limit in limits} | {(lengths < limit).sum() for limit in limits}
+        assert 19_930 not in reached
+
+
+@pytest.mark.data
+def test_three_rules_leave_the_papers_count_of_emotion(emotion_rows, erratum):
+    rules = cleaning_rules()
+    steps = (
+        "repeats of text and y, all but one",
+        "texts with two labels, by text and part",
+        "rows of train whose text is in val",
+    )
+    sizes = [len(emotion_rows)]
+    frame = emotion_rows
+    for step in steps:
+        frame = rules[step](frame)
+        sizes.append(len(frame))
+    assert (-np.diff(sizes)).tolist() == erratum["dropped_by_three_rules"]
+    assert sizes[-1] == erratum["left_by_three_rules"] == 19_930
+
+
+@pytest.mark.data
+def test_so_many_counts_are_in_reach_that_one_of_them_says_little(emotion_rows, erratum):
+    """All sequences of one to three rules; each leaves texts that occur once alone, so only the others are looked at."""
+    repeated = emotion_rows[emotion_rows.duplicated("text", keep=False)]
+    rules = cleaning_rules()
+    reached = set()
+    for length in (1, 2, 3):
+        for sequence in permutations(rules.values(), length):
+            frame = repeated
+            for rule in sequence:
+                frame = rule(frame)
+            reached.add(20_000 - len(repeated) + len(frame))
+    assert len(rules) == erratum["rules_tried"]
+    assert len(reached) == erratum["counts_in_reach_of_up_to_three"]
+    assert (min(reached), max(reached)) == (19_896, 19_999)
+    assert 19_930 in reached
