@@ -199,7 +199,7 @@ def test_three_rules_leave_the_papers_count_of_emotion(emotion_rows, erratum):
 
 @pytest.mark.data
 def test_so_many_counts_are_in_reach_that_one_of_them_says_little(emotion_rows, erratum):
-    """All sequences of one to three rules; each leaves texts that occur once alone, so only the others are looked at."""
+    """All sequences of one to three rules. Each leaves texts that occur once alone, so only the others are here."""
     repeated = emotion_rows[emotion_rows.duplicated("text", keep=False)]
     rules = cleaning_rules()
     reached = set()

@@ -73,6 +73,38 @@ def read_outputs(path):
         return Outputs(arrays["logits"], arrays["y"], arrays["rows"], representations)
 
 
+def load_outputs(name, folder=None, table=None):
+    """Return the complete outputs of a network from the cache.
+
+    Parameters
+    ----------
+    name : str
+    folder : path, optional
+        By default `cache_folder`.
+    table : DataFrame, optional
+        As `read_table` returns it; where it has a line of that name, the file must be the one that the line names.
+
+    Returns
+    -------
+    outputs : Outputs
+
+    Raises
+    ------
+    FileNotFoundError
+        If they are not there, with the command that makes them.
+    ValueError
+        If the file is another than the table's.
+    """
+    path = (cache_folder() if folder is None else Path(folder)) / name / "outputs.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; make it with: clustcal train {name}")
+    if table is not None and name in set(table["name"]):
+        expected = table.set_index("name").loc[name, "sha256"]
+        if file_digest(path) != expected:
+            raise ValueError(f"{path} is not the file of the table of networks (SHA-256 {expected}).")
+    return read_outputs(path)
+
+
 def summarise(outputs):
     """Return accuracy, log-loss, Brier score and mean confidence of a network on the rows that it scored.
 

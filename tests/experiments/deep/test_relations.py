@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from clustcal.datasets import registry
 from clustcal.experiments.deep import relations
 from clustcal.experiments.deep.runs import NAMES
 from clustcal.experiments.paper import load_claims
@@ -105,3 +106,10 @@ def test_the_printed_places_of_clustered_vector_scaling(rules):
             place = 1 + (column < column[f"images/{dataset}/Vector clustered/{metric}"]).sum()
             word = f"{dataset} place by {metric}" if metric == "NLL" else "by Brier"
             assert place == statement["printed"].get(word, 1)
+
+
+def test_counts_are_the_printed_ones_beside_those_that_the_readers_check(rules):
+    value = load_claims().set_index("id")["value"]
+    for name, entry in rules["counts"].items():
+        assert entry["printed"] == value[f"datasets/{name}/samples"]
+        assert entry["ours"] == registry.get_dataset(entry["data"]).rows

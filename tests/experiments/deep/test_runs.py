@@ -109,6 +109,20 @@ def test_outputs_come_back_as_they_were_written(tmp_path):
     assert small.representations == {}
 
 
+def test_outputs_in_the_cache_are_found_by_name_and_must_be_those_of_the_table(tmp_path):
+    with pytest.raises(FileNotFoundError, match="make it with: clustcal train emotion"):
+        outputs.load_outputs("emotion", tmp_path)
+    written = Outputs(np.eye(3, dtype=np.float32), np.arange(3), np.arange(3), {"cls": np.zeros((3, 2))})
+    path = tmp_path / "emotion" / "outputs.npz"
+    outputs.write_outputs(path, written)
+    outputs.write_line(tmp_path / "models.csv", {"name": "emotion", "sha256": outputs.file_digest(path)})
+    table = outputs.read_table(tmp_path / "models.csv")
+    assert outputs.load_outputs("emotion", tmp_path, table).representations["cls"].shape == (3, 2)
+    outputs.write_outputs(path, written._replace(y=np.zeros(3)))
+    with pytest.raises(ValueError, match="is not the file of the table"):
+        outputs.load_outputs("emotion", tmp_path, table)
+
+
 def test_a_line_of_the_table_replaces_the_one_before(tmp_path):
     path = tmp_path / "models.csv"
     for name, accuracy in (("b", "0.5"), ("a", "0.6"), ("b", "0.7")):
