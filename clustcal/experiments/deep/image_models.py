@@ -6,6 +6,8 @@ as the paper's ResNet-50, by the name of a hub or from a folder.
 
 import numpy as np
 
+from clustcal.datasets.images import read_image
+
 IMAGENET_CLASSES = 1000
 IMAGENET_MEAN = (0.485, 0.456, 0.406)  # of the colours, as most networks want them; Lite0 has its own
 IMAGENET_SD = (0.229, 0.224, 0.225)
@@ -56,11 +58,12 @@ class PreparedImages:
         import torch
 
         side = int(self.lengths[0])
-        if isinstance(self.images[rows[0]], np.ndarray):
-            pixels = _scaled(torch.as_tensor(self.images[rows]), side, side)
+        pictures = [self.images[row] for row in rows]
+        if isinstance(pictures[0], np.ndarray):
+            scaled = [_resize(picture, side, side) for picture in pictures]
         else:
-            pixels = torch.cat([_middle(self.images[row], side) for row in rows])
-        pixels = pixels.clamp(0, 255).round()  # as an image of that size would be stored
+            scaled = [_middle(read_image(path), side) for path in pictures]
+        pixels = torch.from_numpy(np.stack(scaled)).permute(0, 3, 1, 2).float()
         if self._is_lite:
             arguments = {"inputs": (pixels - 127) / 128}
         else:
@@ -97,24 +100,15 @@ def _from_path(n_classes, path):
     return AutoModelForImageClassification.from_pretrained(path, num_labels=n_classes, ignore_mismatched_sizes=True)
 
 
-def _middle(path, side):
-    import torch
-
-    from clustcal.datasets.images import read_image
-
-    image = torch.tensor(read_image(path))[None]
-    height, width = image.shape[1:3]
-    scale = side * SHORT_SIDE / min(height, width)
-    height, width = (max(side, round(scale * pixels)) for pixels in (height, width))
+def _middle(picture, side):
+    """A photograph with its short side scaled to a little more than `side`, and the square in its middle."""
+    scale = side * SHORT_SIDE / min(picture.shape[:2])
+    height, width = (max(side, round(scale * pixels)) for pixels in picture.shape[:2])
     top, left = (height - side) // 2, (width - side) // 2
-    return _scaled(image, height, width)[:, :, top : top + side, left : left + side]
+    return _resize(picture, height, width)[top : top + side, left : left + side]
 
 
-def _scaled(images, height, width):
-    """From (n, h, w, 3) bytes to (n, 3, height, width) floats."""
-    import torch
+def _resize(picture, height, width):
+    from PIL import Image
 
-    images = images.permute(0, 3, 1, 2).float()
-    if images.shape[2:] == (height, width):
-        return images
-    return torch.nn.functional.interpolate(images, (height, width), mode="bicubic", antialias=True)
+    return np.asarray(Image.fromarray(picture).resize((width, height), Image.Resampling.BICUBIC))
