@@ -1,5 +1,6 @@
 """The relations by which images and texts are judged are those of the paper's tables, and were written down first."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
@@ -106,6 +107,18 @@ def test_the_printed_places_of_clustered_vector_scaling(rules):
             place = 1 + (column < column[f"images/{dataset}/Vector clustered/{metric}"]).sum()
             word = f"{dataset} place by {metric}" if metric == "NLL" else "by Brier"
             assert place == statement["printed"].get(word, 1)
+
+
+def test_the_printed_pairs_in_opposite_order_are_counted_right(rules):
+    (statement,) = [one for one in rules["statements"] if one["id"] == "ece-against-nll-share"]
+    value = load_claims().set_index("id")["value"]
+    for dataset, printed in statement["printed"].items():
+        nll = value[value.index.str.contains(f"^(?:images|text)/{dataset}/.*/NLL$")]
+        ece = value[nll.index.str.replace("NLL", "ECE")]
+        products = [
+            (nll.iloc[i] - nll.iloc[j]) * (ece.iloc[i] - ece.iloc[j]) for i, j in combinations(range(len(nll)), 2)
+        ]
+        assert [sum(product < 0 for product in products), sum(product != 0 for product in products)] == printed
 
 
 def test_counts_are_the_printed_ones_beside_those_that_the_readers_check(rules):
