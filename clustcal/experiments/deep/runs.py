@@ -165,7 +165,8 @@ def _read_head_or_published(name):
 
 
 def _as_name(model):
-    return re.sub(r"[^A-Za-z0-9.]+", "-", str(model)).strip("-").split("/")[-1][-60:]
+    # All of a path, so that two models whose folders have one name do not share a checkpoint.
+    return re.sub(r"[^A-Za-z0-9.]+", "-", str(model)).strip("-")
 
 
 def _rounded(value):
