@@ -113,6 +113,28 @@ def reproduce_tabular(options: Namespace) -> int:
     return 0
 
 
+def reproduce_deep(options: Namespace) -> int:
+    """``clustcal reproduce deep``: compute what the results lack of the study of images and texts."""
+    from clustcal.experiments.deep import outputs, protocol, study
+
+    names = options.networks or [
+        name for name, one in protocol.STUDIES.items() if (outputs.cache_folder() / one.network / outputs.FILE).exists()
+    ]
+    for name in names:
+        if name not in protocol.STUDIES:
+            raise ValueError(f"networks has {name!r}; expected some of {', '.join(protocol.STUDIES)}.")
+    store = study.open_store(options.results)
+    try:
+        outcome = study.run(names, store, seeds=options.seeds, progress=not options.quiet)
+    except KeyboardInterrupt:
+        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
+        return INTERRUPTED
+    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    if outcome.taken:
+        print(f"{outcome.taken} units are being computed by another process.")
+    return 0
+
+
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
@@ -179,6 +201,12 @@ def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
     _add_results(tabular)
     tabular.add_argument("--quiet", action="store_true", help="no progress bar")
     tabular.set_defaults(command=reproduce_tabular)
+    deep = studies.add_parser("deep", help="calibrators on what the networks of images and texts say")
+    deep.add_argument("--networks", nargs="+", metavar="NAME", help="default: those whose outputs are in the cache")
+    deep.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED")
+    _add_results(deep)
+    deep.add_argument("--quiet", action="store_true", help="no progress bar")
+    deep.set_defaults(command=reproduce_deep)
 
 
 def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -20,6 +20,7 @@ from scipy.special import log_softmax
 from clustcal.experiments.deep.training import write_atomically
 
 REPRESENTATION = "Z_"
+FILE = "outputs.npz"
 COLUMNS = (
     "name", "data", "model", "classes", "n_train", "n_stop", "n_scored", "epochs", "best_epoch",
     "accuracy", "nll", "brier", "confidence", "representations", "training_seconds", "scoring_seconds", "device",
@@ -95,7 +96,7 @@ def load_outputs(name, folder=None, table=None):
     ValueError
         If the file is another than the table's.
     """
-    path = (cache_folder() if folder is None else Path(folder)) / name / "outputs.npz"
+    path = (cache_folder() if folder is None else Path(folder)) / name / FILE
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing; make it with: clustcal train {name}")
     if table is not None and name in set(table["name"]):

@@ -81,7 +81,7 @@ def run(name, *, model=None, device="cpu", threads=None, folder=None, results=Pa
         line |= {"data": network.data, "model": MODELS[network.kind] if model is None else str(model)}
     else:
         found, more = _read_head_or_published(name)
-    path = folder / "outputs.npz"
+    path = folder / outputs.FILE
     outputs.write_outputs(path, found)
     line |= more | {name: _rounded(value) for name, value in outputs.summarise(found).items()}
     line |= {
