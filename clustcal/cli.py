@@ -115,14 +115,14 @@ def reproduce_tabular(options: Namespace) -> int:
 
 def reproduce_deep(options: Namespace) -> int:
     """``clustcal reproduce deep``: compute what the results lack of the study of images and texts."""
-    from clustcal.experiments.deep import outputs, protocol, study
+    from clustcal.experiments.deep import design, outputs, study
 
     names = options.networks or [
-        name for name, one in protocol.STUDIES.items() if (outputs.cache_folder() / one.network / outputs.FILE).exists()
+        name for name, one in design.STUDIES.items() if (outputs.cache_folder() / one.network / outputs.FILE).exists()
     ]
     for name in names:
-        if name not in protocol.STUDIES:
-            raise ValueError(f"networks has {name!r}; expected some of {', '.join(protocol.STUDIES)}.")
+        if name not in design.STUDIES:
+            raise ValueError(f"networks has {name!r}; expected some of {', '.join(design.STUDIES)}.")
     store = study.open_store(options.results)
     try:
         outcome = study.run(names, store, seeds=options.seeds, progress=not options.quiet)

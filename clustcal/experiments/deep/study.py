@@ -2,7 +2,7 @@
 
 One unit of work is a network, a seed and either all methods without clusters or one clustering (a layer and a K). A
 clustering is made once, and once in each fold; all families and shrinkages share it, and the fit at one shrinkage goes
-on from that at the next stronger one. Builds on `protocol` for what is done and on `store` for the rows.
+on from that at the next stronger one. Builds on `design` for what is done and on `store` for the rows.
 """
 
 from time import process_time
@@ -17,7 +17,7 @@ from clustcal.calibrators.clustered import mixture
 from clustcal.calibrators.soft_kmeans import soft_memberships, squared_distances
 from clustcal.core import solvers
 from clustcal.core.probabilities import as_probabilities
-from clustcal.experiments.deep import protocol
+from clustcal.experiments.deep import design
 from clustcal.experiments.deep.outputs import load_outputs
 from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.store import Store
@@ -65,13 +65,13 @@ def open_store(results):
     return Store(results / "deep" / "study", KEY, COLUMNS, TEXT)
 
 
-def run(names, store, *, seeds=protocol.SEEDS, load=load_outputs, progress=True):
+def run(names, store, *, seeds=design.SEEDS, load=load_outputs, progress=True):
     """Compute what the store lacks, unit by unit; each unit's rows are kept as soon as they are there.
 
     Parameters
     ----------
     names : sequence of str
-        Of `protocol.STUDIES`.
+        Of `design.STUDIES`.
     store : Store
         As `open_store` returns it.
     seeds : sequence of int
@@ -87,8 +87,8 @@ def run(names, store, *, seeds=protocol.SEEDS, load=load_outputs, progress=True)
 
     done = complete = taken = 0
     for name in names:
-        study = protocol.STUDIES[name]
-        part = protocol.prepare(load(study.network), study.only_classes_that_occur)
+        study = design.STUDIES[name]
+        part = design.prepare(load(study.network), study.only_classes_that_occur)
         units = make_units(name, part, seeds)
         for unit in tqdm(units, desc=name, disable=not progress):
             claim = store.claim("-".join(map(str, unit[:4])))
@@ -109,10 +109,10 @@ def run(names, store, *, seeds=protocol.SEEDS, load=load_outputs, progress=True)
 
 def make_units(name, part, seeds):
     """Return the units of one network, those without clusters first."""
-    n_classes = protocol.count_classes(part.P)
+    n_classes = design.count_classes(part.P)
     units = [Unit(name, seed) for seed in seeds]
     for seed in seeds:
-        units += [Unit(name, seed, *cell) for cell in protocol.get_cells(name, n_classes, list(part.Z), seed)]
+        units += [Unit(name, seed, *cell) for cell in design.get_cells(name, n_classes, list(part.Z), seed)]
     return units
 
 
@@ -120,13 +120,13 @@ def find_keys(unit, part):
     """Return the keys of the rows that a unit gives, as `Store.keys` returns them."""
     common = (unit.study, unit.seed)
     if not unit.layer:
-        names = protocol.get_global_methods(protocol.count_classes(part.P), bool(part.Z))
+        names = design.get_global_methods(design.count_classes(part.P), bool(part.Z))
         return {(*common, name, *NO_CLUSTERS.values(), "") for name in names}
     return {
         (*common, family, unit.layer, unit.n_clusters, shrinkage, temperature, "")
         for family in unit.families
-        for shrinkage in protocol.SHRINKAGES
-        for temperature in protocol.TEMPERATURES
+        for shrinkage in design.SHRINKAGES
+        for temperature in design.TEMPERATURES
     }
 
 
@@ -134,12 +134,12 @@ def run_unit(part, unit):
     """Return the rows of one unit."""
     # One thread, as in the tabular study: its times can be compared, and sums are taken in one order.
     with threadpool_limits(1):
-        cal, test = protocol.halve(part, unit.seed)
+        cal, test = design.halve(part, unit.seed)
         rows = _run_cells(cal, test, unit) if unit.layer else _run_global(cal, test, unit)
     common = {
         "dataset": unit.study,
         "seed": unit.seed,
-        "n_classes": protocol.count_classes(part.P),
+        "n_classes": design.count_classes(part.P),
         "n_calibration": len(cal.y),
         "n_test": len(test.y),
         "versions": describe_versions(LIBRARIES),
@@ -185,7 +185,7 @@ def fit_path(calibrator, cal, test, clusters, shrinkages, temperature):
 
 
 def _run_global(cal, test, unit):
-    methods = protocol.get_global_methods(protocol.count_classes(cal.P), bool(cal.Z))
+    methods = design.get_global_methods(design.count_classes(cal.P), bool(cal.Z))
     layer = next(iter(cal.Z), None)
     for name, method in methods.items():
         calibrator = clone(method)
@@ -201,16 +201,16 @@ def _run_global(cal, test, unit):
 
 
 def _run_cells(cal, test, unit):
-    families = protocol.get_families(protocol.count_classes(cal.P))
+    families = design.get_families(design.count_classes(cal.P))
     chosen = [families[name] for name in unit.families]
     Z_cal, Z_test = cal.Z[unit.layer], test.Z[unit.layer]
     start = process_time()
     validated = ClusteredCalibrationCV(
         chosen,
         n_clusters=(unit.n_clusters,),
-        shrinkages=protocol.SHRINKAGES,
-        temperatures=protocol.TEMPERATURES,
-        cv=protocol.FOLDS,
+        shrinkages=design.SHRINKAGES,
+        temperatures=design.TEMPERATURES,
+        cv=design.FOLDS,
         n_repeats=1,
         selection="best",
         include_global=False,
@@ -224,8 +224,8 @@ def _run_cells(cal, test, unit):
     losses = _validation_losses(validated.cv_results_, families)
     for name in unit.families:
         base = clone(families[name]).fit(cal.P, cal.y)
-        for temperature in protocol.TEMPERATURES:
-            path = fit_path(base, cal, test, distances, protocol.SHRINKAGES, temperature)
+        for temperature in design.TEMPERATURES:
+            path = fit_path(base, cal, test, distances, design.SHRINKAGES, temperature)
             for shrinkage, Q, seconds in path:
                 yield {
                     "calibrator": name,

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 
 from clustcal import ClusteredCalibration, SoftKMeans, cli, metrics
 from clustcal.calibrators.soft_kmeans import squared_distances
-from clustcal.experiments.deep import protocol, study
+from clustcal.experiments.deep import design, study
 from clustcal.experiments.deep.outputs import Outputs, write_outputs
 
 pytest.importorskip("tqdm")
 
-get_global_methods = protocol.get_global_methods
+get_global_methods = design.get_global_methods
 
 
 def make_outputs(n_classes=3, n=240, n_layers=2, seed=0):
@@ -32,10 +32,10 @@ def make_outputs(n_classes=3, n=240, n_layers=2, seed=0):
 def make_small(set_attribute):
     """A grid of two clusterings and two shrinkages, one network, and no methods that choose a clustering themselves."""
     quick = lambda n_classes, has_layers: get_global_methods(n_classes, False)
-    set_attribute(protocol, "N_CLUSTERS", (2, 3))
-    set_attribute(protocol, "SHRINKAGES", (0.05, 1.0))
-    set_attribute(protocol, "STUDIES", {"toy": protocol.Study("toy", "toy")})
-    set_attribute(protocol, "get_global_methods", quick)
+    set_attribute(design, "N_CLUSTERS", (2, 3))
+    set_attribute(design, "SHRINKAGES", (0.05, 1.0))
+    set_attribute(design, "STUDIES", {"toy": design.Study("toy", "toy")})
+    set_attribute(design, "get_global_methods", quick)
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def test_every_method_and_cell_gets_one_row_a_split(small, tmp_path, n_classes):
     load = lambda name: make_outputs(n_classes)
     outcome = study.run(["toy"], store, seeds=(0, 1), load=load, progress=False)
     rows = store.read("toy")
-    families = protocol.get_families(n_classes)
+    families = design.get_families(n_classes)
     cells = rows[rows["layer"] != ""]
     assert outcome == (2 * (1 + 2 * 2), 0, 0)
     assert len(cells) == 2 * 2 * 2 * 2 * 2 * len(families)  # seeds, layers, K, shrinkages, temperatures
-    assert set(rows.loc[rows["layer"] == "", "calibrator"]) == set(protocol.get_global_methods(n_classes, True))
+    assert set(rows.loc[rows["layer"] == "", "calibrator"]) == set(design.get_global_methods(n_classes, True))
     assert not rows.duplicated(list(study.KEY)).any()
     assert rows[["nll", "brier", "ada_ece", "ece", "accuracy"]].notna().all().all()
     assert rows["auc"].notna().all() == (n_classes == 2)
@@ -62,12 +62,12 @@ def test_every_method_and_cell_gets_one_row_a_split(small, tmp_path, n_classes):
 
 
 def test_a_cell_is_the_librarys_clustered_calibration(small):
-    part = protocol.prepare(make_outputs())
-    cal, test = protocol.halve(part, 0)
+    part = design.prepare(make_outputs())
+    cal, test = design.halve(part, 0)
     rows = study.run_unit(part, study.Unit("toy", 0, "layer0", 3, ("Vector",)))
     (row,) = [row for row in rows if (row["shrinkage"], row["temperature"]) == (0.05, 0.1)]
     ours = ClusteredCalibration(
-        protocol.get_families(3)["Vector"], n_clusters=3, shrinkage=0.05, temperature=0.1, random_state=0
+        design.get_families(3)["Vector"], n_clusters=3, shrinkage=0.05, temperature=0.1, random_state=0
     ).fit(cal.P, cal.y, cal.Z["layer0"])
     Q = ours.predict_proba(test.P, test.Z["layer0"])
     assert row["nll"] == pytest.approx(metrics.log_loss(test.y, Q), abs=1e-6)
@@ -75,13 +75,13 @@ def test_a_cell_is_the_librarys_clustered_calibration(small):
 
 
 def test_a_path_of_shrinkages_gives_what_each_gives_alone():
-    part = protocol.prepare(make_outputs(n_classes=2))
-    cal, test = protocol.halve(part, 1)
+    part = design.prepare(make_outputs(n_classes=2))
+    cal, test = design.halve(part, 1)
     kmeans = SoftKMeans(3, random_state=1).fit(cal.Z["layer0"])
     distances = [
         squared_distances(study._unit_rows(half.Z["layer0"]), kmeans.centroids_, "cosine") for half in (cal, test)
     ]
-    base = protocol.get_families(2)["Platt"].fit(cal.P, cal.y)
+    base = design.get_families(2)["Platt"].fit(cal.P, cal.y)
     for shrinkage, Q, _ in study.fit_path(base, cal, test, distances, (10.0, 0.05), 1.0):
         alone = ClusteredCalibration(n_clusters=3, shrinkage=shrinkage, random_state=1).fit(
             cal.P, cal.y, cal.Z["layer0"]
@@ -96,13 +96,13 @@ def test_ours_choose_their_clusters_where_there_are_layers_and_few_classes():
 
 
 def test_halves_share_no_row_and_have_equal_classes():
-    part = protocol.prepare(make_outputs(n=242))
-    cal, test = protocol.halve(part, 3)
+    part = design.prepare(make_outputs(n=242))
+    cal, test = design.halve(part, 3)
     assert (len(cal.y), len(test.y)) == (121, 121)
     assert np.abs(np.bincount(cal.y) - np.bincount(test.y)).max() <= 1
     rows = np.concatenate([cal.P, test.P])
     assert len(np.unique(rows, axis=0)) == 242
-    assert not np.array_equal(cal.y, protocol.halve(part, 4)[0].y)
+    assert not np.array_equal(cal.y, design.halve(part, 4)[0].y)
 
 
 def test_only_classes_that_occur_share_the_probability():
@@ -110,17 +110,17 @@ def test_only_classes_that_occur_share_the_probability():
     wide = outputs._replace(
         logits=np.insert(outputs.logits, 1, 5.0, axis=1), y=np.where(outputs.y > 0, outputs.y + 1, 0)
     )
-    assert_allclose(protocol.prepare(wide, True).P, protocol.prepare(outputs).P)
-    assert protocol.prepare(wide, True).y.tolist() == outputs.y.tolist()
-    assert protocol.prepare(wide).P.shape[1] == 4
+    assert_allclose(design.prepare(wide, True).P, design.prepare(outputs).P)
+    assert design.prepare(wide, True).y.tolist() == outputs.y.tolist()
+    assert design.prepare(wide).P.shape[1] == 4
 
 
 def test_with_many_classes_the_costly_families_are_run_in_few_cells():
-    cells = {(layer, K): families for layer, K, families in protocol.get_cells("x", 100, ["a"], 0)}
+    cells = {(layer, K): families for layer, K, families in design.get_cells("x", 100, ["a"], 0)}
     assert cells["a", 10] == ("Dirichlet", "Dirichlet-TS", "Vector", "TS")
     assert cells["a", 50] == ("Vector", "TS")
-    assert {(layer, K): f for layer, K, f in protocol.get_cells("x", 100, ["a"], 1)}["a", 50] == ("TS",)
-    assert all("Dirichlet" not in f for _, _, f in protocol.get_cells("x", 1000, ["a"], 0))
+    assert {(layer, K): f for layer, K, f in design.get_cells("x", 100, ["a"], 1)}["a", 50] == ("TS",)
+    assert all("Dirichlet" not in f for _, _, f in design.get_cells("x", 1000, ["a"], 0))
 
 
 KILLED = """

@@ -1,4 +1,4 @@
-"""The protocol of the study of images and texts, as data: networks, splits, methods and the grid of cells.
+"""The design of the study of images and texts, as data: networks, splits, methods and the grid of cells.
 
 The rows of a network are its merged validation and test part; half of them calibrate and half of them test. Builds on
 `methods` for the calibrators that the tabular study has too.
