@@ -14,7 +14,7 @@ from clustcal.experiments.paper import load_claims
 METRICS = ("NLL", "Brier", "ECE", "Acc")
 CLUSTERED = " clustered"
 KINDS = ("sign against base", "sign against global", "ratio to base", "ratio to global", "first", "last", "choice")
-COLUMNS = ("id", "kind", "dataset", "metric", "method", "against", "printed", "printed_against", "expected")
+COLUMNS = ("id", "kind", "dataset", "metric", "method", "against", "printed", "printed_against", "expected", "listed")
 PATH = Path("results") / "deep" / "relations.csv"
 
 
@@ -32,6 +32,7 @@ def find_relations(claims=None):
         One line per relation: ``kind``, one of `KINDS`; the ``dataset`` and the ``metric``; the ``method`` and the one
         it is held ``against``; the numbers as they are printed; and what is ``expected`` of ours: "lower", "higher" or
         "equal" for a sign, a share of the log-loss for a ratio, names of methods for a place, a number for a choice.
+        For a place, the methods ``listed`` in the table, among which it is.
 
     Examples
     --------
@@ -104,8 +105,8 @@ def _places(rows, table, dataset):
         for kind, is_least in ends.items():
             value = cells["value"].min() if is_least else cells["value"].max()
             there = cells[cells["value"] == value]
-            names = "; ".join(there["method"])
-            yield _line(kind, table, dataset, metric, "", "", there.iloc[0], None, names)
+            line = _line(kind, table, dataset, metric, "", "", there.iloc[0], None, "; ".join(there["method"]))
+            yield line | {"listed": "; ".join(cells["method"])}
 
 
 def _line(kind, table, dataset, metric, method, against, one, two, expected):
@@ -119,6 +120,7 @@ def _line(kind, table, dataset, metric, method, against, one, two, expected):
         "printed": one["printed"],
         "printed_against": "" if two is None else two["printed"],
         "expected": expected,
+        "listed": "",
     }
 
 
