@@ -59,13 +59,13 @@ def list_or_fetch(options: Namespace) -> int:
 
 def train_networks(options: Namespace) -> int:
     """``clustcal train``: train networks, or go on with them, and write what they say about the rows to calibrate."""
-    from clustcal.experiments.deep import runs
+    from clustcal.experiments.deep import network_runs
 
     if not options.names:
-        print("\n".join(runs.NAMES))
+        print("\n".join(network_runs.NAMES))
     for name in options.names:
         try:
-            line, path = runs.run(
+            line, path = network_runs.run(
                 name,
                 model=options.model,
                 device=options.device,
@@ -125,7 +125,7 @@ def reproduce_deep(options: Namespace) -> int:
             raise ValueError(f"networks has {name!r}; expected some of {', '.join(design.STUDIES)}.")
     store = study.open_store(options.results)
     try:
-        outcome = study.run(names, store, seeds=options.seeds, progress=not options.quiet)
+        outcome = study.run(names, store, seeds=options.seeds, jobs=options.jobs, progress=not options.quiet)
     except KeyboardInterrupt:
         print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
         return INTERRUPTED
@@ -204,6 +204,7 @@ def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
     deep = studies.add_parser("deep", help="calibrators on what the networks of images and texts say")
     deep.add_argument("--networks", nargs="+", metavar="NAME", help="default: those whose outputs are in the cache")
     deep.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED")
+    deep.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="units at a time; default: cores")
     _add_results(deep)
     deep.add_argument("--quiet", action="store_true", help="no progress bar")
     deep.set_defaults(command=reproduce_deep)

@@ -40,7 +40,7 @@ class Study(NamedTuple):
     name : str
         Of the rows in the results.
     network : str
-        See `runs.NAMES`.
+        See `network_runs.NAMES`.
     only_classes_that_occur : bool
         Take softmax over the classes that have rows, and over no other.
     """
@@ -157,7 +157,7 @@ def get_global_methods(n_classes, has_layers):
     return methods
 
 
-def get_cells(name, n_classes, layers, seed):
+def get_cells(n_classes, layers, seed):
     """Return which clusterings are run for which families: a list of (layer, K, names of families).
 
     With few classes all of them. With a hundred or more the cost of vector scaling grows with K times the classes, and

@@ -2,9 +2,11 @@
 
 One unit of work is a network, a seed and either all methods without clusters or one clustering (a layer and a K). A
 clustering is made once, and once in each fold; all families and shrinkages share it, and the fit at one shrinkage goes
-on from that at the next stronger one. Builds on `design` for what is done and on `store` for the rows.
+on from that at the next stronger one. Builds on `design` for what is done, and on `runner` and `store` for how.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import process_time
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from clustcal.calibrators.clustered import mixture
 from clustcal.calibrators.soft_kmeans import soft_memberships, squared_distances
 from clustcal.core import solvers
 from clustcal.core.probabilities import as_probabilities
+from clustcal.experiments import runner
 from clustcal.experiments.deep import design
 from clustcal.experiments.deep.outputs import load_outputs
 from clustcal.experiments.provenance import describe_commit, describe_versions
@@ -39,25 +42,65 @@ NO_CLUSTERS = {"layer": "", "n_clusters": 1, "shrinkage": 0.0, "temperature": 0.
 
 
 class Unit(NamedTuple):
-    """A unit of work: without layer, all methods without clusters; else one clustering and some families."""
+    """A unit of work: without layer, all methods without clusters; else one clustering and some families.
+
+    ``families`` are names joined by "+".
+    """
 
     study: str
     seed: int
     layer: str = ""
     n_clusters: int = 1
-    families: tuple[str, ...] = ()
-
-    def __str__(self):
-        what = f"{self.layer} K={self.n_clusters}" if self.layer else "without clusters"
-        return f"{self.study} seed {self.seed} {what}"
+    families: str = ""
 
 
-class Outcome(NamedTuple):
-    """What `run` did: units computed, units that were complete before, and units that another process has."""
+class Shape(NamedTuple):
+    """What the units of a network depend on."""
 
-    done: int
-    complete: int
-    taken: int
+    n_rows: int
+    n_classes: int
+    layers: tuple[str, ...]
+
+
+@dataclass
+class DeepStudy:
+    """What `runner.run` needs to know of the study of images and texts: its units, what each lacks, how it is computed.
+
+    Parameters
+    ----------
+    shapes : dict of str to Shape
+        By the name of a study, in the order in which they are run.
+    seeds : sequence of int
+    """
+
+    shapes: dict
+    seeds: Sequence[int] = design.SEEDS
+
+    def units(self):
+        """Return all units: of each network those without clusters first."""
+        units = []
+        for name, shape in self.shapes.items():
+            units += [Unit(name, seed) for seed in self.seeds]
+            for seed in self.seeds:
+                cells = design.get_cells(shape.n_classes, shape.layers, seed)
+                units += [Unit(name, seed, layer, K, "+".join(families)) for layer, K, families in cells]
+        return units
+
+    def missing(self, unit, known):
+        """Return the keys of the rows of a unit that are not among the known ones."""
+        return find_keys(unit, self.shapes[unit.study]) - known
+
+    def compute(self, data, unit, wanted):
+        """Return the rows of a unit."""
+        return run_unit(data, unit)
+
+    def cost(self, unit):
+        """Return about how many seconds a unit takes; enough to weigh units by."""
+        shape = self.shapes[unit.study]
+        per_family = {"Dirichlet": shape.n_classes**2, "Dirichlet-TS": shape.n_classes**2, "Vector": shape.n_classes}
+        families = unit.families.split("+") if unit.families else []
+        features = sum(per_family.get(family, 1) for family in families) + 10
+        return 1 + shape.n_rows * shape.n_classes * features * unit.n_clusters / 1e7
 
 
 def open_store(results):
@@ -65,8 +108,8 @@ def open_store(results):
     return Store(results / "deep" / "study", KEY, COLUMNS, TEXT)
 
 
-def run(names, store, *, seeds=design.SEEDS, load=load_outputs, progress=True):
-    """Compute what the store lacks, unit by unit; each unit's rows are kept as soon as they are there.
+def run(names, store, *, seeds=design.SEEDS, load=load_outputs, jobs=1, progress=True):
+    """Compute what the store lacks of the study.
 
     Parameters
     ----------
@@ -77,54 +120,35 @@ def run(names, store, *, seeds=design.SEEDS, load=load_outputs, progress=True):
     seeds : sequence of int
     load : callable
         From the name of a network to its `Outputs`.
-    progress : bool
+    jobs, progress
+        See :func:`clustcal.experiments.runner.run`.
 
     Returns
     -------
     outcome : Outcome
+        See `runner`.
     """
-    from tqdm import tqdm
 
-    done = complete = taken = 0
-    for name in names:
+    def prepare(name):
         study = design.STUDIES[name]
-        part = design.prepare(load(study.network), study.only_classes_that_occur)
-        units = make_units(name, part, seeds)
-        for unit in tqdm(units, desc=name, disable=not progress):
-            claim = store.claim("-".join(map(str, unit[:4])))
-            if claim is None:
-                taken += 1
-                continue
-            try:
-                if find_keys(unit, part) <= store.keys(name):
-                    complete += 1
-                    continue
-                store.append(name, run_unit(part, unit))
-                done += 1
-            finally:
-                claim.release()
-        store.merge(name)
-    return Outcome(done, complete, taken)
+        return design.prepare(load(study.network), study.only_classes_that_occur)
+
+    shapes = {}
+    for name in names:
+        part = prepare(name)
+        shapes[name] = Shape(len(part.y), design.count_classes(part.P), tuple(part.Z))
+    return runner.run(DeepStudy(shapes, seeds), store, load=prepare, jobs=jobs, progress=progress)
 
 
-def make_units(name, part, seeds):
-    """Return the units of one network, those without clusters first."""
-    n_classes = design.count_classes(part.P)
-    units = [Unit(name, seed) for seed in seeds]
-    for seed in seeds:
-        units += [Unit(name, seed, *cell) for cell in design.get_cells(name, n_classes, list(part.Z), seed)]
-    return units
-
-
-def find_keys(unit, part):
+def find_keys(unit, shape):
     """Return the keys of the rows that a unit gives, as `Store.keys` returns them."""
     common = (unit.study, unit.seed)
     if not unit.layer:
-        names = design.get_global_methods(design.count_classes(part.P), bool(part.Z))
+        names = design.get_global_methods(shape.n_classes, bool(shape.layers))
         return {(*common, name, *NO_CLUSTERS.values(), "") for name in names}
     return {
         (*common, family, unit.layer, unit.n_clusters, shrinkage, temperature, "")
-        for family in unit.families
+        for family in unit.families.split("+")
         for shrinkage in design.SHRINKAGES
         for temperature in design.TEMPERATURES
     }
@@ -202,7 +226,8 @@ def _run_global(cal, test, unit):
 
 def _run_cells(cal, test, unit):
     families = design.get_families(design.count_classes(cal.P))
-    chosen = [families[name] for name in unit.families]
+    names = unit.families.split("+")
+    chosen = [families[name] for name in names]
     Z_cal, Z_test = cal.Z[unit.layer], test.Z[unit.layer]
     start = process_time()
     validated = ClusteredCalibrationCV(
@@ -222,7 +247,7 @@ def _run_cells(cal, test, unit):
     clustering = {"clustering_seconds": process_time() - start, "cv_seconds": cv_seconds}
     distances = [squared_distances(_unit_rows(Z), kmeans.centroids_, kmeans.membership) for Z in (Z_cal, Z_test)]
     losses = _validation_losses(validated.cv_results_, families)
-    for name in unit.families:
+    for name in names:
         base = clone(families[name]).fit(cal.P, cal.y)
         for temperature in design.TEMPERATURES:
             path = fit_path(base, cal, test, distances, design.SHRINKAGES, temperature)

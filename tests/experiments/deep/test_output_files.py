@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clustcal.experiments.deep import outputs, runs
+from clustcal.experiments.deep import network_runs, outputs
 from clustcal.experiments.deep.networks import NETWORKS
 
 FOLDER = Path(__file__).resolve().parents[3] / "results" / "deep"
@@ -15,14 +15,14 @@ LIMIT = 2_000_000  # bytes
 
 
 def test_the_table_names_networks_of_ours_once():
-    assert set(TABLE.index) <= set(runs.NAMES)
+    assert set(TABLE.index) <= set(network_runs.NAMES)
     assert TABLE.index.is_unique
     assert tuple(TABLE.reset_index().columns) == outputs.COLUMNS
 
 
 def test_the_folder_stays_small_and_holds_outputs_of_listed_networks_only():
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < LIMIT
-    assert {path.stem for path in FILES} <= set(runs.COMMITTED) & set(TABLE.index)
+    assert {path.stem for path in FILES} <= set(network_runs.COMMITTED) & set(TABLE.index)
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

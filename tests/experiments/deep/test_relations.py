@@ -8,7 +8,7 @@ import pytest
 
 from clustcal.datasets import registry
 from clustcal.experiments.deep import relations
-from clustcal.experiments.deep.runs import NAMES
+from clustcal.experiments.deep.network_runs import NAMES
 from clustcal.experiments.paper import load_claims
 
 yaml = pytest.importorskip("yaml")

@@ -64,7 +64,7 @@ def test_every_method_and_cell_gets_one_row_a_split(small, tmp_path, n_classes):
 def test_a_cell_is_the_librarys_clustered_calibration(small):
     part = design.prepare(make_outputs())
     cal, test = design.halve(part, 0)
-    rows = study.run_unit(part, study.Unit("toy", 0, "layer0", 3, ("Vector",)))
+    rows = study.run_unit(part, study.Unit("toy", 0, "layer0", 3, "Vector"))
     (row,) = [row for row in rows if (row["shrinkage"], row["temperature"]) == (0.05, 0.1)]
     ours = ClusteredCalibration(
         design.get_families(3)["Vector"], n_clusters=3, shrinkage=0.05, temperature=0.1, random_state=0
@@ -116,11 +116,11 @@ def test_only_classes_that_occur_share_the_probability():
 
 
 def test_with_many_classes_the_costly_families_are_run_in_few_cells():
-    cells = {(layer, K): families for layer, K, families in design.get_cells("x", 100, ["a"], 0)}
+    cells = {(layer, K): families for layer, K, families in design.get_cells(100, ["a"], 0)}
     assert cells["a", 10] == ("Dirichlet", "Dirichlet-TS", "Vector", "TS")
     assert cells["a", 50] == ("Vector", "TS")
-    assert {(layer, K): f for layer, K, f in design.get_cells("x", 100, ["a"], 1)}["a", 50] == ("TS",)
-    assert all("Dirichlet" not in f for _, _, f in design.get_cells("x", 1000, ["a"], 0))
+    assert {(layer, K): f for layer, K, f in design.get_cells(100, ["a"], 1)}["a", 50] == ("TS",)
+    assert all("Dirichlet" not in f for _, _, f in design.get_cells(1000, ["a"], 0))
 
 
 KILLED = """
@@ -157,7 +157,7 @@ def test_a_killed_study_loses_one_unit_and_ends_with_the_same_rows(small, tmp_pa
 
 def test_the_command_runs_the_networks_whose_outputs_are_in_the_cache(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CLUSTCAL_MODEL_DIR", str(tmp_path))
-    command = ["reproduce", "deep", "--seeds", "0", "--quiet", "--results", str(tmp_path / "results")]
+    command = ["reproduce", "deep", "--seeds", "0", "--jobs", "1", "--quiet", "--results", str(tmp_path / "results")]
     assert cli.main(command) == 0
     assert "0 units computed" in capsys.readouterr().out
     write_outputs(tmp_path / "toy" / "outputs.npz", make_outputs(n_layers=0))
@@ -170,7 +170,7 @@ def test_the_command_runs_the_networks_whose_outputs_are_in_the_cache(small, tmp
 
 def test_a_unit_that_another_process_has_is_left_to_it(small, tmp_path):
     store = study.open_store(tmp_path)
-    claim = store.claim("toy-0--1")
+    claim = store.claim("toy-0-1")
     outcome = study.run(["toy"], store, seeds=(0,), load=lambda name: make_outputs(), progress=False)
     claim.release()
     assert (outcome.done, outcome.taken) == (4, 1)

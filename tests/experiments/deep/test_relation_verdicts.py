@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from clustcal.experiments.deep.relation_verdicts import VERDICTS, choose_cells, find_sign, judge
 from clustcal.experiments.deep.relations import find_relations
-from clustcal.experiments.deep.verdicts import VERDICTS, choose_cells, find_sign, judge
 
 SEEDS = range(5)
 
@@ -95,9 +95,9 @@ def test_every_relation_gets_one_of_the_verdicts(emotion):
      ("0.0100", "0.0001", "holds"), ("0.0000", "0.0101", "fails")],
 )  # fmt: skip
 def test_ratios_are_judged_by_a_factor_of_two_or_a_hundredth(printed, ours, verdict):
-    from clustcal.experiments.deep import verdicts
+    from clustcal.experiments.deep import relation_verdicts
 
-    assert verdicts._verdict(SimpleNamespace(kind="ratio to base", expected=printed), ours) == verdict
+    assert relation_verdicts._verdict(SimpleNamespace(kind="ratio to base", expected=printed), ours) == verdict
 
 
 def test_a_difference_below_half_of_the_last_digit_is_equal():

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustcal import cli
-from clustcal.experiments.deep import heads, networks, outputs, published, runs
+from clustcal.experiments.deep import heads, network_runs, networks, outputs, published
 from clustcal.experiments.deep.outputs import Outputs, read_outputs, summarise
 
 torch = pytest.importorskip("torch")
@@ -24,8 +24,8 @@ def small(monkeypatch):
 
 
 def test_a_text_model_from_a_path_is_trained_and_scored(small, tmp_path, distilbert, texts):
-    run = partial(runs.run, "emotion", model=distilbert, folder=tmp_path, results=tmp_path / "results", progress=False,
-                  load=lambda name: texts)  # fmt: skip
+    folders = {"folder": tmp_path, "results": tmp_path / "results"}
+    run = partial(network_runs.run, "emotion", model=distilbert, **folders, progress=False, load=lambda name: texts)
     line, path = run()
     found = read_outputs(path)
     assert found.logits.shape == (20, 2)
@@ -42,7 +42,7 @@ def test_a_text_model_from_a_path_is_trained_and_scored(small, tmp_path, distilb
 
 
 def test_an_image_model_from_a_path_stops_early_on_a_cut(small, tmp_path, resnet, images):
-    line, path = runs.run(
+    line, path = network_runs.run(
         "bloodmnist-rebuilt-cut", model=resnet, folder=tmp_path, progress=False, load=lambda name: images
     )
     assert read_outputs(path).logits.shape == (20, 8)
@@ -78,7 +78,7 @@ def test_a_users_imagenet_is_scored_by_lite0(tmp_path, monkeypatch, capsys):
 
 def test_the_command_lists_the_networks(capsys):
     assert cli.main(["train"]) == 0
-    assert capsys.readouterr().out.split() == list(runs.NAMES)
+    assert capsys.readouterr().out.split() == list(network_runs.NAMES)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def find_sign(one, two, last_digit):
 
     Examples
     --------
-    >>> from clustcal.experiments.deep.verdicts import find_sign
+    >>> from clustcal.experiments.deep.relation_verdicts import find_sign
     >>> find_sign([0.30, 0.31], [0.35, 0.33], last_digit=0.001)
     'lower'
     >>> find_sign([0.30, 0.35], [0.35, 0.31], last_digit=0.001)
