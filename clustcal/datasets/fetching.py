@@ -89,8 +89,9 @@ def fetch(name: str, *, progress: bool = True) -> dict[str, Path]:
     found = []
     for files in source.packings:
         found.append({file.path: _in_place(file, folder) for file in files})
-        if all(found[-1].values()):
-            return found[-1]
+        in_place = {name: path for name, path in found[-1].items() if path is not None}
+        if len(in_place) == len(files):
+            return in_place
     paths = found[0]
     missing = [file for file in source.files if paths[file.path] is None]
     if missing and not source.is_open:

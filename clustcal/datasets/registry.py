@@ -29,7 +29,7 @@ class RawFile:
     is_folder: bool = False
 
     @property
-    def checksum(self):
+    def checksum(self) -> tuple[str, str] | None:
         """The kind of checksum and its digits, or None; SHA-256 where both are known."""
         kinds = [(kind, getattr(self, kind)) for kind in ("sha256", "md5") if getattr(self, kind)]
         return kinds[0] if kinds else None
