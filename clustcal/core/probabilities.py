@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit, softmax
 
+from clustcal.core.parameters import shown
+
 # log p and log(1 - p) are taken at the nearest float64 to 0 and 1 that has a logit, as scikit-learn does.
 EPS = np.finfo(np.float64).eps
 # Rows may miss 1 by this much (float32 and printed probabilities do); they are then renormalised. Rows of a type with
@@ -324,7 +326,9 @@ def _number_of_bins(n_bins, p, weights):
         # The allowance keeps rounding in the sum of the weights from adding a bin to a cube.
         return max(1, int(np.ceil(np.cbrt(total) * (1 - 1e-12))))
     if not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins is {n_bins!r}; expected a whole number of at least 1, 'auto', or edges from 0 to 1.")
+        raise ValueError(
+            f"n_bins is {shown(n_bins)}; expected a whole number of at least 1, 'auto', or edges from 0 to 1."
+        )
     return int(n_bins)
 
 

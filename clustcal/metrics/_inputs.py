@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.parameters import shown
 from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length
 
 KINDS = ("auto", "positive", "top-label", "classwise")
@@ -116,7 +117,7 @@ def _negative_then_positive(y_true, labels, pos_label):
     known = pd.unique(np.ravel(y_true if labels is None else labels)).tolist()
     others = [label for label in known if label != pos_label]
     if len(others) == 2 and len(known) == 2:
-        raise ValueError(f"pos_label is {pos_label!r}; expected one of {known}.")
+        raise ValueError(f"pos_label is {shown(pos_label)}; expected one of {known}.")
     if len(others) > 1:
         raise ValueError(f"y_prob has one column and the labels are {known}; expected two classes.")
     if not others:
@@ -131,7 +132,7 @@ def _positive_column(classes, pos_label):
         return int(np.argmax(classes == np.unique(classes)[1])) if len(classes) == 2 else None
     found = [column for column, label in enumerate(classes.tolist()) if label == pos_label]
     if not found:
-        raise ValueError(f"pos_label is {pos_label!r}; expected one of {classes.tolist()}.")
+        raise ValueError(f"pos_label is {shown(pos_label)}; expected one of {classes.tolist()}.")
     return found[0]
 
 

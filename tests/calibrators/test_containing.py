@@ -33,6 +33,13 @@ def test_the_same_order_twice_is_one_order():
         )
 
 
+@pytest.mark.parametrize(
+    "calibrator", [BinwiseCalibration(PlattScaling(classes=["b", "a"])), BinwiseCalibration(classes=["b", "a"])]
+)
+def test_the_order_of_the_classes_may_be_said_once(calibrator):
+    assert calibrator.fit(P, np.array(["b", "a"])[Y]).classes_.tolist() == ["b", "a"]
+
+
 def test_logits_may_be_said_within_or_without():
     logits = np.log(P)
     expected = BinwiseCalibration(PlattScaling()).fit(P, Y).predict_proba(P)
