@@ -156,7 +156,7 @@ def _download(file: RawFile, folder: Path, progress: bool) -> Path:
         manager = pooch.create(
             folder,
             base_url="",
-            registry={file.path: ":".join(file.checksum)},
+            registry={file.path: ":".join(file.checksum or ())},
             urls={file.path: url},
             retry_if_failed=RETRIES,
         )
