@@ -9,7 +9,6 @@ import sys
 from importlib import import_module
 from inspect import isclass, isfunction
 
-import results_pages
 from book_sources import left_out
 from docutils.statemachine import StringList
 from sphinx.ext.autosummary import Autosummary
@@ -101,6 +100,14 @@ def unlink_left_out_pages(app, page, source):
     source[0] = without_links_to(app.config.clustcal_left_out, page, source[0])
 
 
+def insert_results(app, page, source):
+    """Put text from the results where a page asks for it."""
+    if "```{from-results}" in source[0]:
+        import results_pages  # which reads the studies: only where they are needed
+
+        results_pages.insert(app, page, source)
+
+
 def resolve_short_name(app, env, node, text):
     """Link the `Name` of a docstring to its description, in whatever module that is; other bare words are code.
 
@@ -125,7 +132,7 @@ def skip_generated_methods(app, what, name, obj, skip, options):
 def setup(app):
     app.add_directive("public-names", PublicNames)
     app.add_config_value("clustcal_left_out", sorted(left_out()), "env")
-    app.connect("source-read", results_pages.insert)
+    app.connect("source-read", insert_results)
     app.connect("source-read", unlink_left_out_pages)
     app.connect("config-inited", add_assets)
     app.connect("config-inited", repository_substitutions)

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 import results_pages as pages
-from book_sources import chapters, source
+from book_sources import pages as pages_of_the_book, source
 from bs4 import BeautifulSoup
 
 from clustcal.experiments import entries, ledger
@@ -137,5 +137,5 @@ class TestPlaces:
         assert page == [f"# Title\n\n{contents}\n\nEnd.\n"]
 
     def test_every_block_stands_on_a_page_and_every_place_names_a_block(self):
-        asked = [name for page in chapters() for name in pages.PLACE.findall(source(page).read_text(encoding="utf-8"))]
+        asked = [name for page in pages_of_the_book() for name in pages.PLACE.findall(source(page).read_text(encoding="utf-8"))]
         assert sorted(asked) == sorted(pages.BLOCKS)
