@@ -84,7 +84,7 @@ def tests_of(module):
     return [str(Path("tests", *path.parts[1:-1], f"test_{path.stem.strip('_')}.py"))]
 
 
-def verdict_on(module, changed, timeout):
+def verdict_on(module, changed, timeout, select=""):
     """Return "killed", "timeout" or "survived" for a changed module, run by its tests in a process of their own."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         for name in COPIED:
@@ -92,7 +92,9 @@ def verdict_on(module, changed, timeout):
             duplicate = shutil.copytree if source.is_dir() else shutil.copy
             duplicate(source, Path(folder, name))
         Path(folder, module).write_text(changed)
-        run = multiprocessing.get_context("fork").Process(target=_run_tests, args=(folder, tests_of(module)))
+        run = multiprocessing.get_context("fork").Process(
+            target=_run_tests, args=(folder, ["-k", select, *tests_of(module)])
+        )
         run.start()
         run.join(timeout)
         if run.is_alive():
@@ -121,6 +123,7 @@ def main():
     parser.add_argument("--each", type=int, default=5, help="mutants drawn per module (default 5)")
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one mutant (default 300)")
+    parser.add_argument("--select", default="", help="which tests to run, as pytest's -k (default all)")
     parser.add_argument("--output", type=Path, help="a CSV file to which verdicts are added; what it holds is skipped")
     arguments = parser.parse_args()
 
@@ -134,15 +137,16 @@ def main():
     verdicts = []
     for module in arguments.modules:
         source = (ROOT / module).read_text()
-        if verdict_on(module, source, arguments.timeout) != "survived":
-            raise SystemExit(f"{module} itself does not pass {tests_of(module)}.")
+        if verdict_on(module, source, arguments.timeout, arguments.select) != "survived":
+            print(f"{module} itself does not pass {tests_of(module)} in this time.", flush=True)
+            continue
         mutants = mutants_of(source)
         drawn = random.Random(f"{arguments.seed} {module}").sample(mutants, min(arguments.each, len(mutants)))
         for line, change, changed in drawn:
             if (module, str(line), change) in known:
                 continue
             start = time.monotonic()
-            verdict = verdict_on(module, changed, arguments.timeout)
+            verdict = verdict_on(module, changed, arguments.timeout, arguments.select)
             row = (module, line, change, verdict, round(time.monotonic() - start))
             print(*row, sep="\t", flush=True)
             verdicts.append(verdict)
@@ -150,7 +154,7 @@ def main():
                 is_new = not arguments.output.exists()
                 with arguments.output.open("a", newline="") as file:
                     csv.writer(file).writerows([COLUMNS, row] if is_new else [row])
-    print(f"{sum(verdict != 'survived' for verdict in verdicts)} of {len(verdicts)} mutants were noticed.")
+    print(f"{sum(verdict == 'killed' for verdict in verdicts)} of {len(verdicts)} mutants were noticed.")
 
 
 if __name__ == "__main__":

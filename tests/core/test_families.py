@@ -145,3 +145,15 @@ def test_extreme_logits_neither_overflow_nor_vanish():
     assert loss[0] == pytest.approx(2 * 36.04365e5, rel=1e-5)
     assert np.isfinite(gradient).all()
     assert np.isfinite(hessian).all()
+
+
+def test_along_a_neutral_direction_of_unit_length_the_loss_does_not_change():
+    for family in BINARY + MULTICLASS:
+        if family.neutral is None:
+            continue
+        assert np.linalg.norm(family.neutral) == pytest.approx(1)
+        _, X, codes, W, theta = make_case(family)
+        for step in (-2.0, 0.5):
+            moved = family.nll(theta + step * family.neutral, X, codes, W)[0]
+            np.testing.assert_allclose(moved, family.nll(theta, X, codes, W)[0], rtol=1e-12)
+    assert families.VectorFamily(L).neutral is not None

@@ -19,6 +19,7 @@ from clustcal.core.probabilities import (
     assign_bins,
     bin_edges,
     log_probabilities,
+    logits,
 )
 
 SCORES = arrays(float, st.integers(1, 60), elements=st.floats(0, 1))
@@ -265,3 +266,6 @@ class TestLogits:
         assert scores.logits.tolist() == [[3, 2]]
         np.testing.assert_allclose(scores.P, softmax([[3, 2]], axis=1))
         assert as_scores([0.5]).take().logits is None
+
+    def test_of_probabilities_of_0_and_1_they_are_those_of_the_nearest_float(self):
+        np.testing.assert_allclose(logits(np.array([0.0, 0.25, 1.0])), [-52 * np.log(2), -np.log(3), 52 * np.log(2)])

@@ -248,3 +248,23 @@ def test_beta_reaches_the_optimum_of_scipy_on_small_samples():
         best = scipy_optimum(families.BETA, X, codes, np.ones(30), families.BETA.identity, 0.0)
         ours, theirs = (mean_nll(families.BETA, t, X, codes, np.ones(30)) for t in (theta, best))
         assert ours <= theirs + 1e-9
+
+
+def test_a_step_whose_successor_is_foreseen_to_be_negligible_is_the_last():
+    """Newton's method written out: the gain g = s'Hs / 2 of a step foretells the next one, g^3 / g'^2 after g'."""
+    family = families.PLATT
+    P, codes = make_data(family, seed=4)
+    X = family.features(P)
+    theta, gains = family.identity, []
+    for _ in range(20):
+        q = expit(X @ theta)
+        gradient = X.T @ (q - codes) / len(X)
+        step = -np.linalg.solve((X.T * (q * (1 - q))) @ X / len(X), gradient)
+        gains.append(-gradient @ step / 2)
+        theta = theta + step
+    small = next(i for i, gain in enumerate(gains) if gain < 1e-12)
+    foreseen = next(i for i in range(1, 20) if gains[i] ** 3 < 1e-17 * gains[i - 1] ** 2)
+    assert foreseen < small
+    found = solvers.fit(family, X, codes, np.ones((len(X), 1)))
+    assert found.n_iter == foreseen + 1
+    np.testing.assert_allclose(found.theta[0], theta, atol=1e-8)
