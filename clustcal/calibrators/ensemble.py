@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
-from clustcal.core.parameters import check_one_of, shown
+from clustcal.core.parameters import check_one_of, numbers_in, shown
 
 __all__ = ["EnsembleTemperatureScaling"]
 
@@ -82,7 +82,7 @@ class EnsembleTemperatureScaling(Calibrator):
         self.from_logits = from_logits
 
     def _fit(self, data):
-        lowest, highest = np.asarray(self.bounds, dtype=float)
+        lowest, highest = numbers_in(self.bounds)
         P, codes, weights = data.scores.P, data.codes, data.weights
         family = TemperatureScaling().family(data.n_classes)
         X = data.scores.features(family)
@@ -109,7 +109,7 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _check_parameters(self):
         check_one_of("loss", self.loss, LOSSES)
-        bounds = np.asarray(self.bounds, dtype=float)
+        bounds = numbers_in(self.bounds)
         if bounds.shape != (2,) or not 0 < bounds[0] <= bounds[1] < np.inf:
             raise ValueError(
                 f"bounds is {shown(self.bounds)}; expected the lowest and the highest temperature, above 0."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
-from clustcal.core.parameters import shown
+from clustcal.core.parameters import numbers_in, shown
 from clustcal.core.probabilities import assign_bins, bin_edges
 
 __all__ = ["HistogramBinning"]
@@ -66,7 +66,7 @@ class HistogramBinning(OneVsRest):
     def _check_parameters(self):
         """Raise a ValueError if a parameter cannot serve."""
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
-        prior = np.ones(2) if self.prior is None else np.asarray(self.prior, dtype=float)
+        prior = np.ones(2) if self.prior is None else numbers_in(self.prior)
         if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
             raise ValueError(f"prior is {shown(self.prior)}; expected two numbers of at least 0.")
 

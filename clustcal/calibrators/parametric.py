@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import Calibrator
 from clustcal.core import families, solvers
-from clustcal.core.parameters import check_at_least_0, check_one_of, shown
+from clustcal.core.parameters import check_at_least_0, check_one_of, numbers_in, shown
 
 __all__ = ["BetaCalibration", "DirichletCalibration", "PlattScaling", "TemperatureScaling", "VectorScaling"]
 # What Dirichlet calibration may be pulled to.
@@ -306,7 +306,7 @@ class DirichletCalibration(ParametricCalibrator):
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
         check_at_least_0("l2", self.l2)
-        odir = None if self.odir is None else np.asarray(self.odir, dtype=float)
+        odir = None if self.odir is None else numbers_in(self.odir)
         if odir is not None and (odir.shape != (2,) or not (np.isfinite(odir).all() and (odir >= 0).all())):
             raise ValueError(f"odir is {shown(self.odir)}; expected two weights of at least 0.")
         check_one_of("shrink_to", self.shrink_to, SHRINK_TO)

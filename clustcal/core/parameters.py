@@ -5,6 +5,14 @@ from numbers import Integral, Real
 import numpy as np
 
 
+def numbers_in(value):
+    """Return a sequence of numbers as an array; an empty one if it is no such thing, which no check then accepts."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def shown(value):
     """Return a value as an error shows it: 0 and not np.int64(0), also within a list.
 

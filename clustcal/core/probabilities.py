@@ -202,6 +202,8 @@ def as_representation(Z, n=None, n_features=None):
 def check_same_length(n, **arrays):
     """Raise a ValueError that names the first of ``arrays`` whose length is not n, the number of rows of P."""
     for name, array in arrays.items():
+        if not hasattr(array, "__len__"):
+            raise ValueError(f"{name} is {array!r}; expected one value for every row of P.")
         if len(array) != n:
             raise ValueError(f"{name} has {len(array)} rows and P has {n}; expected the same number.")
 

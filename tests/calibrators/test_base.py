@@ -7,7 +7,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 
-from clustcal import ClusteredCalibration, HistogramBinning, LocalRecalibration, PlattScaling, SoftKMeans
+from clustcal import (
+    ClusteredCalibration,
+    DirichletCalibration,
+    EnsembleTemperatureScaling,
+    HistogramBinning,
+    LocalRecalibration,
+    PlattScaling,
+    SoftKMeans,
+)
 from clustcal.calibrators.base import read_calibration_set
 from tests.calibrators.interface import make_data
 
@@ -82,3 +90,25 @@ def test_numbers_of_numpy_stand_in_errors_as_numbers(calibrator, expected):
     assert "np." not in str(error.value)
     with pytest.raises(ValueError, match=r"temperature is -2\.0;"):
         SoftKMeans(2, temperature=np.float64(-2)).fit(Z)
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        HistogramBinning(prior="ab"),
+        HistogramBinning(prior=(None, 1)),
+        EnsembleTemperatureScaling(bounds="ab"),
+        EnsembleTemperatureScaling(bounds=(1, "x")),
+        DirichletCalibration(odir="ab"),
+        DirichletCalibration(odir={}),
+    ],
+)
+def test_parameters_that_are_no_numbers_are_named(calibrator):
+    with pytest.raises(ValueError, match=r"^(prior|bounds|odir) is .*; expected"):
+        calibrator.fit(P, Y)
+
+
+@pytest.mark.parametrize("y", [None, 3, iter([0, 1])])
+def test_what_is_no_sequence_of_labels_is_refused(y):
+    with pytest.raises(ValueError, match=r"^y is .*; expected one value for every row"):
+        PlattScaling().fit(P, y)

@@ -41,9 +41,9 @@ def test_a_seed_draws_them():
 
 def test_rows_without_weight_are_dealt_out_apart():
     """They count for nothing, so each fold has its share of the rows that count."""
-    weights = np.tile([1.0, 0.0], 10)
-    folds = make_folds(5, np.zeros(20, int), weights)
-    assert [weights[held_out].sum() for _, held_out in folds] == [2] * 5
+    weights = np.tile([2.0, 0, 0, 0, 0], 10)
+    folds = make_folds(5, np.zeros(50, int), weights)
+    assert [weights[held_out].sum() for _, held_out in folds] == [4] * 5
 
 
 def test_splitters_and_lists_are_taken_as_they_are():
