@@ -182,8 +182,8 @@ def grade(cells, keys, nursery, file="", limits=None):
     report.assignment, report.name = key["assignment"], written_name(cells)
     setup = key["setup"].replace('NAME = ""', f"NAME = {report.name!r}", 1)
     code = {number: source for number, (kind, source) in enumerate(cells, 1) if kind == "code"}
-    own = {number: source for number, source in code.items() if not source.startswith((SETUP, CHECK, INSTALL))}
     report.remarks += changes(code.values(), key)
+    own = {number: source for number, source in code.items() if not is_ours(source, key)}
     with Student(nursery, setup, own, limits) as student:
         with suppress(Ended):  # the notes say why
             student.run()
@@ -257,15 +257,22 @@ def failure(check, namespace, hidden, limits):
     return ""
 
 
+def is_ours(source, key):
+    """Whether a cell is the grader's: a check, or the set-up unless somebody has added to it."""
+    if source.startswith(SETUP):
+        return normal(re.sub(r"^NAME\s*=.*$", 'NAME = ""', source, count=1, flags=re.MULTILINE)) == normal(key["setup"])
+    return source.startswith((CHECK, INSTALL))
+
+
 def changes(code, key):
     """Yield what was done to the cells that are the grader's."""
-    code = {normal(source) for source in code}
+    cells = {normal(source) for source in code}
     shown = [normal(check) for question in key["questions"] for check in question.get("shown", ())]
-    missing = sum(check not in code for check in shown)
+    missing = sum(check not in cells for check in shown)
     if missing:
         yield f"{missing} of {len(shown)} checks are missing or changed; the grader has used its own."
-    if not any(source.startswith(SETUP) for source in code):
-        yield "The set-up cell is missing; the grader has used its own."
+    if not any(source.startswith(SETUP) and is_ours(source, key) for source in code):
+        yield "The set-up cell is missing or changed; the grader has run its own first."
 
 
 def normal(source):

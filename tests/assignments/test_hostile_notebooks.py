@@ -45,6 +45,8 @@ def replaced(old, new, cells=SOLVED):
     return [(kind, source.replace(old, new)) for kind, source in cells]
 
 
+ECE_WITH_MATH = "return math.fsum([metrics.ece(y, p, n_bins=n_bins)])"
+SETUP = "The set-up cell is missing or changed; the grader has run its own first."
 NOT_A_NOTEBOOK = "This is not a notebook as Jupyter and Colab save it (.ipynb)"
 TOO_LONG, ENDED = "takes more than 4 seconds; is there a loop that does not end?", "It ended the process"
 MEMORY, MAGIC = "asks for more memory than the 1 GB that there are", "lines for Jupyter alone (% and !) were left out"
@@ -79,11 +81,13 @@ ACCIDENTS = {
     "homework FINAL (2) Kopie": (SOLVED, "", ""),
     "deleted answer": (without("def chance_ece"), "Q3", "`chance_ece` is not defined: was its cell deleted"),
     "deleted checks": (without("# Check of"), "", "5 of 5 checks are missing or changed; the grader has used its own."),
-    "deleted set-up": (without("# Set-up of"), "", "The set-up cell is missing; the grader has used its own."),
+    "deleted set-up": (without("# Set-up of"), "", SETUP),
     "deleted texts": ([cell for cell in SOLVED if cell[0] == "code"], "", ""),
     "only one answer": ([("code", "# Set-up of assignment 01-measuring"), ("code", ECE)], "Q1 Q3 Q4 Q5", "not defined"),
     "changed check": (replaced("0.05), ", "0.5), ", answer("return 0.5")), "Q2", "1 of 5 checks are missing"),
-    "changed set-up": (replaced("permutation", "choice"), "", ""),
+    "changed set-up": (replaced("permutation", "choice"), "", SETUP),
+    "more in the set-up": (replaced("import numpy", "import math, numpy", answer(ECE_WITH_MATH)), "", SETUP),
+    "set-up with a name": (replaced('NAME = ""', "NAME='Ada'  # that is me"), "", ""),
     "cells in another order": ([SOLVED[0], *reversed(SOLVED[1:])], "", ""),
     "no answer": (MASTER.cells(), ALL, "Question measuring-2: Not answered: its cell is as it was handed out."),
     "nothing returned": (answer("0.05"), "Q2", "Your function returns nothing: is there a `return`?"),
