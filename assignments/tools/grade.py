@@ -305,6 +305,7 @@ def ending(end, limits):
     return {
         "time": f"It takes more than {limits.cell:g} seconds; is there a loop that does not end?",
         "total": f"The notebook takes more than {limits.total:g} seconds, so this was not run any more.",
+        "large": "It is larger than 50 MB, far more than the question asks for.",
         "died": "It ended the process, as when a program asks for too much memory or calls os._exit.",
     }[end.why]
 

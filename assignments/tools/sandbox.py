@@ -38,7 +38,7 @@ class Limits:
 
 
 class Ended(Exception):
-    """The student's process is gone; ``why`` is "time", "total" or "died"."""
+    """The student's process is gone; ``why`` is "time", "total", "large" (its answer) or "died"."""
 
     def __init__(self, why):
         super().__init__(why)
@@ -150,6 +150,9 @@ class Student:
         except TimeoutError:
             self.stop()
             raise Ended("time" if seconds == self.limits.cell else "total") from None
+        except OverflowError:
+            self.stop()
+            raise Ended("large") from None
         except Exception as error:  # it has ended, or somebody has meddled with what answers
             self.stop()
             raise Ended("died") from error
@@ -172,7 +175,11 @@ def send(connection, data):
 
 
 def receive(connection, deadline=None):
-    """Return the next message; a TimeoutError is raised at the deadline, an EOFError if the other side is gone."""
+    """Return the next message.
+
+    A TimeoutError is raised at the deadline, an EOFError if the other side is gone, an OverflowError if it sends too
+    much.
+    """
 
     def exactly(size):
         data = bytearray()
@@ -187,7 +194,7 @@ def receive(connection, deadline=None):
 
     (size,) = struct.unpack("!Q", exactly(8))
     if size > LARGEST_ANSWER:
-        raise ValueError("the answer is too large")
+        raise OverflowError("the answer is too large")
     return exactly(size)
 
 

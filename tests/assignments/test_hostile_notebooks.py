@@ -71,7 +71,7 @@ ACCIDENTS = {
     "much memory at once": (plus("huge = np.ones(10**10)"), "", MEMORY),
     "much memory bit by bit": (plus("kept = []\nwhile True:\n    kept.append(bytearray(10**8))"), "", MEMORY),
     "much memory when called": (answer("return np.ones(10**10).sum()"), "Q2", "MemoryError"),
-    "large answer": (answer("return np.zeros(10**7)"), "Q2", ENDED),
+    "large answer": (answer("return np.zeros(10**7)"), "Q2", "It is larger than 50 MB"),
     "sys.exit": (plus("import sys\nsys.exit()"), "", "Cell 3 ends the program in line 2 (SystemExit): take that out."),
     "sys.exit when called": (answer("raise SystemExit"), "Q2", "Your code stops with SystemExit"),
     "os._exit": (plus("import os\nos._exit(0)"), "", ENDED),
