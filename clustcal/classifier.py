@@ -180,6 +180,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._check_parameters(fit_params)
+        before = dict(vars(self))
+        try:
+            return self._fit(X, y, sample_weight, Z, fit_params)
+        except BaseException:
+            # A fit that failed leaves what was there: nothing, or the classifier of an earlier fit.
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit(self, X, y, sample_weight, Z, fit_params):
         y = _check_labels(y)
         X, y = indexable(X, y)
         if Z is not None:
@@ -322,12 +332,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         _check_estimator(self.estimator)
         if not isinstance(self._calibrator(2), Calibrator):
             raise ValueError(f"calibrator is {self.calibrator!r}; expected a calibrator of this package, unfitted.")
+        self._calibrator(2)._check_parameters()
+        if not isinstance(self.ensemble, (bool, np.bool_)):
+            raise ValueError(f"ensemble is {self.ensemble!r}; expected True or False.")
         if isinstance(self.cv, str):
             raise ValueError(
                 f"cv is {self.cv!r}; expected a number of folds, a splitter or folds "
                 "(a model that is fitted already comes in a FrozenEstimator)."
             )
-        if isinstance(self.representation, str) and self.representation != "data":
+        is_transformer = hasattr(self.representation, "fit") and not isinstance(self.representation, type)
+        if not is_transformer and self.representation not in (None, "data"):
             raise ValueError(f'representation is {self.representation!r}; expected None, "data" or a transformer.')
         if self._is_frozen() and fit_params:
             raise ValueError(f"fit got {sorted(fit_params)} for an estimator that is frozen; expected none.")

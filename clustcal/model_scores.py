@@ -1,14 +1,18 @@
 """The scores of a fitted classifier, a column for every class: its logits where it has them, else probabilities."""
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from clustcal.core.probabilities import EPS
+from clustcal.core.labels import column_names, order_of_columns
+from clustcal.core.probabilities import EPS, log_probabilities
 
-# Logits belong to the probabilities if a softmax leads from one to the other; models in single precision differ a bit.
-AGREEMENT = 1e-4
+# Logits belong to the probabilities if a softmax leads from one to the other, up to this in log p; models in single
+# precision differ a bit.
+AGREEMENT = 1e-2
+# In single precision 1 - p is known to 6e-8, which is less than 1 % of this.
+SMALLEST_SEEN = 1e-5
 
 
 class ModelScores:
@@ -44,7 +48,7 @@ class ModelScores:
             self.are_logits = True
             return logits
         P = self._columns(self.model.predict_proba(X), 0.0)
-        self.are_logits = logits is not None and np.allclose(softmax(logits, axis=1), P, rtol=0, atol=AGREEMENT)
+        self.are_logits = logits is not None and _agree(logits, P)
         return logits if self.are_logits else P
 
     def read(self, X):
@@ -67,28 +71,42 @@ class ModelScores:
             values = values[:, 0]
         if values.ndim == 1:
             values = np.column_stack([np.zeros(len(values)), values])
-        if values.shape[1] != len(self.model.classes_):
+        # Of three classes there are as many pairs, so that the number of columns alone would not tell.
+        are_of_pairs = len(self.model.classes_) > 2 and getattr(self.model, "decision_function_shape", "ovr") == "ovo"
+        if values.shape[1] != len(self.model.classes_) or are_of_pairs:
             if hasattr(self.model, "predict_proba"):
                 return None
             raise ValueError(
-                f"estimator gives decision values of shape {values.shape}; expected one column for each of its "
-                f"{len(self.model.classes_)} classes."
+                f"estimator gives decision values of shape {values.shape}, which are not one for each of its "
+                f"{len(self.model.classes_)} classes; expected these (of SVC decision_function_shape='ovr')."
             )
         return self._columns(values, None)
 
     def _columns(self, known, unknown):
         """Bring the columns of the model into the order of the classes."""
+        labels = np.asarray(self.model.classes_)
+        names = column_names(known)
+        if names is not None and np.ndim(known) == 2:
+            order, _ = order_of_columns(names, labels, labels, name="predict_proba")
+            known = np.asarray(known) if order is None else np.asarray(known)[:, order]
         known = np.asarray(known)
         if known.ndim == 1:
             known = np.column_stack([1 - known, known])
         column = {label: j for j, label in enumerate(self.classes.tolist())}
-        places = [column[label] for label in np.asarray(self.model.classes_).tolist()]
+        places = [column[label] for label in labels.tolist()]
         if places == list(range(len(column))):
             return known
         low = known.max(axis=1, keepdims=True) + np.log(EPS) if unknown is None else np.full((len(known), 1), unknown)
         scores = np.repeat(low, len(column), axis=1)
         scores[:, places] = known
         return scores
+
+
+def _agree(logits, P):
+    """Whether a softmax of the logits gives the probabilities, small ones too as far as single precision shows them."""
+    seen = P > SMALLEST_SEEN
+    difference = log_softmax(logits, axis=1) - log_probabilities(P)
+    return bool((np.abs(difference[seen & (P < 1)]) < AGREEMENT).all())
 
 
 def raw_logits(model, X):

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -22,7 +23,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clustcal import (
@@ -723,3 +724,84 @@ class TestClusterSummary:
     def test_a_global_calibrator_has_no_clusters(self):
         with pytest.raises(ValueError, match=r"PlattScaling.*expected a clustered one"):
             CalibratedClassifier(FrozenEstimator(MODEL)).fit(X[CALIBRATE], y[CALIBRATE]).cluster_summary(X)
+
+
+class TestWhatARefereeFound:
+    def test_decision_values_of_pairs_are_refused(self):
+        three = np.where(X[:, 0] > 1, 2, y)
+        model = SVC(decision_function_shape="ovo").fit(X[TRAIN], three[TRAIN])
+        with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
+            CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE], three[CALIBRATE])
+
+    @pytest.mark.parametrize("ensemble", [True, False])
+    def test_folds_that_overlap_are_refused(self, ensemble):
+        everyone = np.arange(900)
+        cv = [(everyone, everyone[::2]), (everyone, everyone[1::2])]
+        with pytest.raises(ValueError, match="trains on row 0 and holds it out"):
+            CalibratedClassifier(GaussianNB(), cv=cv, ensemble=ensemble).fit(X, y)
+
+    def test_columns_of_a_model_that_predicts_a_frame_go_by_name(self):
+        class Framed(GaussianNB):
+            def predict_proba(self, X):
+                return pd.DataFrame(super().predict_proba(X), columns=self.classes_)[["yes", "no"]]
+
+        words = np.array(["no", "yes"])[y]
+        framed, plain = (CalibratedClassifier(model, cv=3).fit(X, words) for model in (Framed(), GaussianNB()))
+        np.testing.assert_array_equal(framed.predict_proba(X), plain.predict_proba(X))
+
+    def test_a_fit_that_fails_leaves_what_was_there(self):
+        fresh = CalibratedClassifier(GaussianNB(), cv=1)
+        with pytest.raises(ValueError, match="cv is 1"):
+            fresh.fit(X, y)
+        with pytest.raises(NotFittedError):
+            fresh.predict(X)
+        fitted = CalibratedClassifier(GaussianNB()).fit(X, y)
+        before = fitted.predict(X)
+        fitted.cv = 1
+        with pytest.raises(ValueError, match="cv is 1"):
+            fitted.fit(X, np.array(["no", "yes"])[y])
+        np.testing.assert_array_equal(fitted.predict(X), before)
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            ({"calibrator": HistogramBinning(n_bins=0)}, "n_bins"),
+            ({"calibrator": ClusteredCalibration(shrinkage=-1)}, "shrinkage"),
+            ({"representation": 5}, "representation is 5"),
+            ({"ensemble": "no"}, "ensemble is 'no'"),
+        ],
+    )
+    def test_bad_parameters_are_found_before_anything_is_fitted(self, wrong, message):
+        class Counting(GaussianNB):
+            fits = 0
+
+            def fit(self, X, y):
+                Counting.fits += 1
+                return super().fit(X, y)
+
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(Counting(), **wrong).fit(X, y)
+        assert Counting.fits == 0
+
+    def test_values_that_are_no_logits_of_rare_events_are_not_taken_for_them(self):
+        class Rare:
+            """Says sigmoid(x); its decision values are three times x."""
+
+            classes_ = np.array([0, 1])
+
+            def predict_proba(self, X):
+                return np.column_stack([expit(-X[:, 0]), expit(X[:, 0])])
+
+            def decision_function(self, X):
+                return 3 * X[:, 0]
+
+        rows = np.linspace(-11, -9.5, 400)[:, None]
+        wrapped = CalibratedClassifier(Rare()).fit(rows, np.arange(400) % 2)
+        np.testing.assert_allclose(wrapped.predict_scores(rows), Rare().predict_proba(rows))
+
+    @pytest.mark.parametrize(
+        "calibrator", [ClusteredCalibration(n_clusters=2), ClusteredCalibrationCV(n_clusters=(2,)), None]
+    )
+    def test_more_classes_need_no_other_calibrator(self, calibrator):
+        three = np.where(X[:, 0] > 1, 2, y)
+        assert CalibratedClassifier(GaussianNB(), calibrator, cv=2).fit(X, three).predict_proba(X).shape == (900, 3)

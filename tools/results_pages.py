@@ -51,11 +51,14 @@ def state_reproduction(ledger):
         In one line.
     """
     count = {verdict: int((ledger["verdict"] == verdict).sum()) for verdict in VERDICTS}
-    agree, judged = count["match"] + count["within tolerance"], int(ledger["ours"].notna().sum())
+    judged = ledger[ledger["ours"].notna()]
+    measured = judged["sd"].notna()
+    agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
-        f"Of the {len(ledger)} numbers that the paper prints, {judged} could be judged so far, "
-        f"{int(ledger['sd'].notna().sum())} of them measured in runs of our own: {agree} agree within tolerances that "
-        f"were fixed beforehand, {judged - agree} differ. Of the others {count['blocked']} need data under use "
+        f"Of the {len(ledger)} numbers that the paper prints, {len(judged)} could be judged so far. "
+        f"{measured.sum()} of these were measured in runs of our own: {(agree & measured).sum()} agree within tolerances "
+        f"that were fixed beforehand, {(~agree & measured).sum()} differ. Of {(~measured).sum()} that were counted, "
+        f"computed or are settings {(agree & ~measured).sum()} agree. Of the others {count['blocked']} need data under use "
         f"agreements, and {count['not attempted']} have not been attempted, above all those on images and texts."
     )
 

@@ -97,7 +97,7 @@ class BinwiseCalibration(Containing):
         """
         P, codes, weights = data.scores.P, data.codes, data.weights
         confidence = take_columns(P, confidence_columns(P, self.kind))
-        self.calibrator_ = self._parametric()._fit_to(data)
+        self.calibrator_ = self._parametric(data.n_classes)._fit_to(data)
         self.edges_ = bin_edges(confidence, self.n_bins, self.strategy, weights)
         bins = assign_bins(confidence, self.edges_)
         n_bins = len(self.edges_) - 1

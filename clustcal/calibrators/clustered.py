@@ -37,7 +37,7 @@ class ClusteredCalibration(Containing):
     Parameters
     ----------
     calibrator : PlattScaling, TemperatureScaling, BetaCalibration, VectorScaling or DirichletCalibration
-        The family, unfitted. Left out: `PlattScaling`.
+        The family, unfitted. Left out: `PlattScaling` for two classes, `TemperatureScaling` for more.
     n_clusters : int, default=4
         K.
     shrinkage : float, default=0.05
@@ -115,7 +115,7 @@ class ClusteredCalibration(Containing):
     def _fit(self, data):
         """Fit the global calibrator, the clusters, and a calibrator in each of them."""
         clusters = self._clusters().check_parameters(len(data))
-        self.calibrator_ = self._parametric()._fit_to(data)
+        self.calibrator_ = self._parametric(data.n_classes)._fit_to(data)
         self.clusters_ = clusters._fit(data.Z, data.weights)
         self._fit_clusters(data, self.clusters_._memberships(data.Z) * data.weights[:, None])
 

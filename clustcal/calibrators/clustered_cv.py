@@ -51,7 +51,8 @@ class ClusteredCalibrationCV(Containing):
     Parameters
     ----------
     calibrator : parametric calibrator or list of them, default=None
-        The family, or families to choose from, unfitted. Left out: `PlattScaling`.
+        The family, or families to choose from, unfitted. Left out: `PlattScaling` for two classes,
+        `TemperatureScaling` for more.
     n_clusters : sequence of int, default=(2, 4, 8)
         Candidates for K.
     shrinkages : sequence of float, default=(0.25, 0.05, 0.01, 0.002)
@@ -205,7 +206,7 @@ class ClusteredCalibrationCV(Containing):
 
     def _candidates(self, n_classes):
         """Return a frame of parameters, one row per candidate, from the simplest to the least simple."""
-        calibrators = self._parametrics()
+        calibrators = self._parametrics(n_classes)
         rows = []
         for n_clusters in sorted({*self.n_clusters, *([1] if self.include_global else [])}):
             for calibrator in sorted(calibrators, key=lambda each: each.family(n_classes).identity.size):

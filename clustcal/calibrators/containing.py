@@ -4,28 +4,32 @@ import numpy as np
 from sklearn.base import clone
 
 from clustcal.calibrators.base import Calibrator
-from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling
+from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling, TemperatureScaling
 
 
 class Containing(Calibrator):
-    """What bin-wise and clustered calibrators have in common: a parametric ``calibrator``, or ``default()``.
+    """What bin-wise and clustered calibrators have in common: a parametric ``calibrator``, or a default one.
 
     The labels of the columns, and whether P holds logits, may be said by their own parameters or by those of the
     calibrator within.
     """
 
     default = PlattScaling
+    # Of those that serve more than two classes, the one with the fewest parameters.
+    default_of_more_classes = TemperatureScaling
 
     def _given(self):
         """Return the calibrators within, as they were given."""
         return [self.default() if self.calibrator is None else self.calibrator]
 
-    def _parametric(self):
+    def _parametric(self, n_classes=2):
         """Return an unfitted copy of the calibrator within."""
-        return self._parametrics()[0]
+        return self._parametrics(n_classes)[0]
 
-    def _parametrics(self):
+    def _parametrics(self, n_classes=2):
         calibrators = self._given()
+        if self.calibrator is None and n_classes > 2:
+            calibrators = [self.default_of_more_classes()]
         for calibrator in calibrators:
             if not isinstance(calibrator, ParametricCalibrator):
                 raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")

@@ -22,6 +22,11 @@ def make_folds(cv, codes, weights, seed=None):
         folds = list(check_cv(cv).split(codes, codes))
         if not folds:
             raise ValueError("cv has no folds; expected at least one (an iterator can be used up only once).")
+        folds = [tuple(np.arange(len(codes))[part] for part in fold) for fold in folds]  # masks become numbers
+        for train, held_out in folds:
+            shared = np.intersect1d(train, held_out)
+            if shared.size:
+                raise ValueError(f"cv has a fold that trains on row {shared[0]} and holds it out; expected either.")
         return folds
     if not 2 <= cv <= len(codes):
         raise ValueError(f"cv is {cv}; expected from 2 to {len(codes)} folds, the number of rows.")

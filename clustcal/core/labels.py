@@ -133,6 +133,8 @@ def order_of_columns(names, present, classes, name="P"):
     shared = set(labels) & set(known)
     if not shared or names == list(range(len(names))):
         return None, classes
+    if len(labels) == 1 and known == [0]:
+        return [1, 0], classes  # of 0 and 1, of which no 1 occurs
     if len(labels) == 1 and len(known) <= 2:
         return ([1, 0] if len(known) == 2 and labels[0] == known[0] else None), known if len(known) == 2 else classes
     is_text = {isinstance(label, str) for label in labels}
@@ -190,6 +192,8 @@ def _check_that_two_occur(y, present, classes, weights):
 def _as_named(names, labels):
     """Return the labels that names stand for if both are written out: frames of polars have names of text only."""
     by_text = {text: label for label in labels for text in _as_texts(label)}
+    if {type(label) for label in labels} <= {int}:  # whole numbers that do not occur are labels too
+        by_text = {**{name: int(name) for name in names if isinstance(name, str) and name.isdecimal()}, **by_text}
     return [next((by_text[text] for text in _as_texts(name) if text in by_text), name) for name in names]
 
 

@@ -34,10 +34,11 @@ def default_representation(model, n_classes=None):
     Returns
     -------
     representation : transformer
-        `ShapValues` for boosted trees (XGBoost, LightGBM, CatBoost, scikit-learn's of two classes and its histogram
-        boosting); `LeafCoverage` for forests, single trees, and scikit-learn's gradient boosting of more classes, for
-        which there are no SHAP values; `StandardizedFeatures` for everything else. The activations of a network must be
-        named, as nobody but its maker knows its layers.
+        `ShapValues` for boosted trees (XGBoost, scikit-learn's of two classes and its histogram boosting; also for
+        LightGBM and CatBoost, whose models it does not read yet and refuses); `LeafCoverage` for forests, single
+        trees, and scikit-learn's gradient boosting of more classes, for which there are no SHAP values;
+        `StandardizedFeatures` for everything else. The activations of a network must be named, as nobody but its maker
+        knows its layers.
 
     Examples
     --------

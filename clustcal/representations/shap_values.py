@@ -204,7 +204,7 @@ def _check_shap_method(trees, X, method, iteration_range):
     if not isinstance(trees, SHAP_MODELS):
         raise ValueError(
             f"model is a {type(trees).__name__}; expected an XGBoost classifier or one of "
-            f"{[known.__name__ for known in SHAP_MODELS]}."
+            f"{[known.__name__ for known in SHAP_MODELS]} (or another representation, such as StandardizedFeatures)."
         )
     if method not in ("auto", "shap"):
         raise ValueError(f'method is {method!r}, which needs an XGBoost classifier; expected "auto" or "shap".')

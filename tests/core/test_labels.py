@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clustcal import metrics
 from clustcal.core.labels import as_labels, codes_of, column_names, distinct, encode_labels, order_of_columns
 
 
@@ -213,3 +214,18 @@ class TestOrderOfColumns:
         assert column_names(pd.DataFrame([[0.5, 0.5]])[0]) is None
         assert column_names(frame.to_numpy()) is None
         assert column_names([[0.5, 0.5]]) is None
+
+
+def test_names_of_text_also_tell_of_whole_numbers_that_do_not_occur():
+    """Frames of polars have names of text only, and a batch may lack a rare class."""
+    order, classes = order_of_columns(["2", "0", "1"], np.array([0, 1]), None)
+    assert order == [1, 2, 0]
+    assert list(classes) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("name", "probability"), [("0", 0.1), (0, None), ("1", 0.9)])
+def test_one_column_named_by_a_class_is_the_probability_of_that_class(name, probability):
+    """Only the label 0 occurs; 0 as a number is the name that a frame has where nobody named it."""
+    frame = pd.DataFrame({name: [0.9, 0.9]})
+    expected = 0.9 if probability is None else probability
+    assert metrics.brier([0, 0], frame) == pytest.approx(expected**2)

@@ -172,14 +172,14 @@ class TestCommand:
 
     def test_one_file_per_seed_is_written(self, with_made_up_data, tmp_path, capsys):
         train_scores.main(["made_up", "--output", str(tmp_path / "new")])
-        written = sorted(path.name for path in (tmp_path / "new").iterdir())
+        written = sorted(path.name for path in (tmp_path / "new").glob("*.npz"))
         assert written == ["made_up-seed0.npz", "made_up-seed1.npz"]
         assert capsys.readouterr().out.count("made_up-seed") == 2
 
     def test_without_a_name_all_are_made(self, with_made_up_data, tmp_path, monkeypatch):
         monkeypatch.setattr(train_scores, "RECIPES", {"made_up": CLOSED})
         train_scores.main(["--output", str(tmp_path)])
-        assert len(list(tmp_path.iterdir())) == len(CLOSED.seeds)
+        assert len(list(tmp_path.glob("*.npz"))) == len(CLOSED.seeds)
 
     def test_unknown_names_are_refused(self, capsys):
         with pytest.raises(SystemExit):
