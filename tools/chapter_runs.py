@@ -40,7 +40,8 @@ def execution_state(root=ROOT):
 
 def kernel_environment(root=ROOT):
     """Return the environment in which chapters run: this checkout's package; no network, data or personal settings."""
-    environment = {key: value for key, value in os.environ.items() if key != "CLUSTCAL_DATA_DIR"}
+    # With a backend of matplotlib of their own, kernels would show no figures.
+    environment = {key: value for key, value in os.environ.items() if key not in ("CLUSTCAL_DATA_DIR", "MPLBACKEND")}
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     return (

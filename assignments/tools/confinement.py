@@ -16,6 +16,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+import matplotlib as mpl
+
 LIBC = ctypes.CDLL(None, use_errno=True)
 # Landlock: rights of files by the version of its interface, see `man landlock`.
 READ, WRITE_FILE, TRUNCATE = 1 << 0 | 1 << 2 | 1 << 3, 1 << 1, 1 << 14
@@ -33,7 +35,8 @@ def lock_down(folder, memory):
     """Take from this process what computing does not need. Where the system lacks a lock, `protection` says so."""
     os.setsid()
     os.chdir(folder)
-    os.environ.update(HOME=folder, TMPDIR=folder, MPLBACKEND="Agg")
+    os.environ.update(HOME=folder, TMPDIR=folder)
+    mpl.use("Agg")  # nothing is shown
     tempfile.tempdir = folder
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 # Before numpy is imported: one thread for each process, as a process of a student may not start more.
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"), MPLBACKEND="Agg")
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE), *map(str, sorted(HERE.glob("*.zip")))]  # `sandbox` is beside this file, or in the zip
 

@@ -40,6 +40,8 @@ def test_runs_alone_in_a_fresh_kernel_within_60_s_and_1500_mb(chapter):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_figure_has_caption_name_and_alt_text(chapter):
     cells = executed(chapter).notebook.cells
+    captioned = lambda cell: "figure" in cell.metadata.get("mystnb", {})
+    assert [cell.source for cell in cells if captioned(cell) and not draws(cell)] == []
     for cell in (cell for cell in cells if cell.cell_type == "code" and draws(cell)):
         metadata = cell.metadata.get("mystnb", {})
         assert metadata.get("figure", {}).get("caption"), f"no caption: {cell.source}"
