@@ -56,10 +56,11 @@ def state_reproduction(ledger):
     agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
         f"Of the {len(ledger)} numbers that the paper prints, {len(judged)} could be judged so far. "
-        f"{measured.sum()} of these were measured in runs of our own: {(agree & measured).sum()} agree within tolerances "
-        f"that were fixed beforehand, {(~agree & measured).sum()} differ. Of {(~measured).sum()} that were counted, "
-        f"computed or are settings {(agree & ~measured).sum()} agree. Of the others {count['blocked']} need data under use "
-        f"agreements, and {count['not attempted']} have not been attempted, above all those on images and texts."
+        f"{measured.sum()} of these were measured in runs of our own: {(agree & measured).sum()} agree within "
+        f"tolerances that were fixed beforehand, {(~agree & measured).sum()} differ. Of {(~measured).sum()} that were "
+        f"counted, computed or are settings {(agree & ~measured).sum()} agree. Of the others {count['blocked']} need "
+        f"data under use agreements, and {count['not attempted']} have not been attempted, above all those on images "
+        "and texts."
     )
 
 
