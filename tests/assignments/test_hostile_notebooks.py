@@ -251,5 +251,5 @@ def test_the_grader_needs_nothing_but_the_package():
         tree = ast.parse((TOOLS / file).read_text(encoding="utf-8"))
         modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        known = {*sys.stdlib_module_names, "numpy", "pandas", "clustcal", "sandbox", "confinement"}
+        known = {*sys.stdlib_module_names, "matplotlib", "numpy", "pandas", "clustcal", "sandbox", "confinement"}
         assert {name.split(".")[0] for name in modules} <= known
