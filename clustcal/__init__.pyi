@@ -2,7 +2,6 @@
 # itself: `__init__.py` reads this file, and loads a name when it is first used.
 
 from . import (
-    calibrators as calibrators,
     datasets as datasets,
     metrics as metrics,
     plots as plots,

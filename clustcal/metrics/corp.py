@@ -55,8 +55,8 @@ def corp_decomposition(
         Probabilities. One column is the probability of ``pos_label``.
     score : {"brier", "log_loss", "spherical"} or callable, default="brier"
         A proper score of the event, lower being better: squared error; log-loss in nats; minus the spherical score,
-        :math:`-(y p + (1 - y)(1 - p)) / \\sqrt{p^2 + (1 - p)^2}`; or ``f(p, y)`` of two arrays of shape (n,), which
-        returns the scores of the rows, shape (n,).
+        which is the probability of what happened over the length of the vector (p, 1 - p); or ``f(p, y)`` of two
+        arrays of shape (n,), which returns the scores of the rows, shape (n,).
     sample_weight : array-like of shape (n,), optional
         A weight of 2 counts as the row given twice.
     labels : array-like of shape (L,), optional
