@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from pathlib import Path
 
 from clustcal.datasets import fetch, list_datasets
-from clustcal.experiments.protocol import MAX_DEPTHS, N_ESTIMATORS, SEEDS
+from clustcal.experiments.protocol import ARMS, MAX_DEPTHS, N_ESTIMATORS, SEEDS
 
 INTERRUPTED = 130  # what a shell reports after Ctrl-C
 
@@ -91,7 +91,7 @@ def reproduce_tabular(options: Namespace) -> int:
     store = Store(options.results / "tabular")
     if options.fresh:
         for name in names:
-            store.set_aside(name)
+            store.set_aside(name, options.arm)
     try:
         outcome = units.run(
             names,
@@ -100,6 +100,7 @@ def reproduce_tabular(options: Namespace) -> int:
             n_estimators=options.n_estimators,
             max_depths=options.depths,
             seeds=options.seeds,
+            arm=options.arm,
             jobs=options.jobs,
             dask=options.dask,
             progress=not options.quiet,
@@ -190,6 +191,9 @@ def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
         default=["paper", "cv"],
         metavar="METHOD",
         help="paper (21), cv (our own), variants (ablations), or names such as Platt or Platt/SHAP; default: paper cv",
+    )
+    tabular.add_argument(
+        "--arm", choices=ARMS, default="", help="weighted: the classes weigh the same in training; default: as printed"
     )
     tabular.add_argument(
         "--jobs", type=int, default=os.cpu_count(), metavar="N", help="units at a time; default: cores"

@@ -24,6 +24,8 @@ TEST_SHARE = 0.2  # the remaining 60 % train the classifier
 N_COMPONENTS = 256
 N_CLUSTERS = 4
 SHRINKAGE = 0.05
+# The arms of the study: as printed, and with balanced weights of the classes, which the paper does not mention.
+ARMS = ("", "weighted")
 
 
 class Split(NamedTuple):
@@ -104,14 +106,41 @@ ENCODERS = {
 }
 
 
-def make_classifier(n_estimators=300, max_depth=8, seed=0, n_jobs=1):
-    """Return the paper's XGBoost classifier, unfitted."""
+def make_classifier(n_estimators=300, max_depth=8, seed=0, n_jobs=1, **settings):
+    """Return the paper's XGBoost classifier, unfitted; ``settings`` are of XGBoost and not named in the paper."""
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=n_estimators, max_depth=max_depth, **BOOSTING, random_state=seed, n_jobs=n_jobs)
+    capacity = {"n_estimators": n_estimators, "max_depth": max_depth}
+    return XGBClassifier(**capacity, **BOOSTING, random_state=seed, n_jobs=n_jobs, **settings)
 
 
-def train_model(data, train, encoding="ordinal", **classifier):
+def weigh_classes(y, arm=""):
+    """Return the settings of the classifier that an arm of the study adds.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of the training part, 0 or 1.
+    arm : {"", "weighted"}, default=""
+        The study as printed, or with ``scale_pos_weight`` = negatives / positives, so that both classes weigh the same.
+
+    Returns
+    -------
+    settings : dict
+
+    Examples
+    --------
+    >>> from clustcal.experiments.protocol import weigh_classes
+    >>> weigh_classes([0, 0, 0, 1], "weighted")
+    {'scale_pos_weight': 3.0}
+    """
+    if arm not in ARMS:
+        raise ValueError(f"arm is {arm!r}; expected one of {ARMS}.")
+    positives = np.count_nonzero(y)
+    return {"scale_pos_weight": (len(y) - positives) / positives} if arm == "weighted" else {}
+
+
+def train_model(data, train, encoding="ordinal", arm="", **classifier):
     """Fit preparation and classifier on the training part.
 
     Parameters
@@ -121,6 +150,8 @@ def train_model(data, train, encoding="ordinal", **classifier):
     train : array of int
         Row numbers of the training part.
     encoding : {"ordinal", "one-hot"}, default="ordinal"
+    arm : {"", "weighted"}, default=""
+        Of the study, see `weigh_classes`.
     **classifier
         n_estimators, max_depth, seed, n_jobs: see `make_classifier`.
 
@@ -130,7 +161,8 @@ def train_model(data, train, encoding="ordinal", **classifier):
         Takes rows of ``data.X`` as they are.
     """
     preparation = make_preprocessor(data.categorical, encoding)
-    model = Pipeline([*preparation.steps, ("classifier", make_classifier(**classifier))])
+    weights = weigh_classes(data.y[train], arm)
+    model = Pipeline([*preparation.steps, ("classifier", make_classifier(**classifier, **weights))])
     return model.fit(data.X.iloc[train], data.y[train])
 
 

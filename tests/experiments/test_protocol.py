@@ -148,6 +148,21 @@ class TestModel:
         smaller = protocol.train_model(data, parts.train, n_estimators=4, max_depth=3)
         assert_array_equal(model.predict_proba(data.X, iteration_range=(0, 4)), smaller.predict_proba(data.X))
 
+    def test_weights_of_classes_are_those_of_sample_weights(self, data, parts):
+        """XGBoost multiplies a row's gradient by ``scale_pos_weight`` just as by its own weight."""
+        weighted = protocol.train_model(data, parts.train, arm="weighted", n_estimators=4, max_depth=3)
+        y = data.y[parts.train]
+        assert y.mean() != 0.5
+        row_weights = np.where(y == 1, (y == 0).sum() / (y == 1).sum(), 1.0)
+        classifier = protocol.make_classifier(4, 3)
+        X = weighted[:-1].transform(data.X.iloc[parts.train])
+        classifier.fit(X, y, sample_weight=row_weights)
+        assert_allclose(classifier.predict_proba(X), weighted[-1].predict_proba(X), atol=1e-6)
+
+    def test_unknown_arm_is_refused(self):
+        with pytest.raises(ValueError, match=r"arm is 'heavy'; expected one of"):
+            protocol.weigh_classes([0, 1], "heavy")
+
     @pytest.mark.parametrize("name", protocol.REPRESENTATIONS)
     def test_representations_take_raw_rows(self, data, parts, model, name):
         rows = data.X.iloc[parts.calibration]

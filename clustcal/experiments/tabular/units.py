@@ -139,7 +139,7 @@ def run_unit(data, unit, wanted, *, stratify=True, encoding="ordinal"):
         start = process_time()
         parts = protocol.split(data.y, unit.seed, stratify)
         capacity = {"n_estimators": max(wanted), "max_depth": unit.max_depth}
-        model = protocol.train_model(data, parts.train, encoding, seed=unit.seed, **capacity)
+        model = protocol.train_model(data, parts.train, encoding, unit.arm, seed=unit.seed, **capacity)
         trained = process_time()
         X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
         y_cal, y_test = data.y[parts.calibration], data.y[parts.test]

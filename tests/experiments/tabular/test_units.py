@@ -33,6 +33,18 @@ def rows(data, entries):
     return pd.DataFrame(units.run_unit(data, UNIT, dict.fromkeys(CAPACITIES, entries)))
 
 
+def test_arm_trains_another_classifier_and_names_its_rows(data, rows):
+    unit = UNIT._replace(arm="weighted")
+    base = select_entries(["base"])
+    weighted = pd.DataFrame(units.run_unit(data, unit, {4: base}))
+    assert set(weighted["arm"]) == {"weighted"}
+    model = protocol.train_model(data, protocol.split(data.y, 0).train, arm="weighted", n_estimators=4, max_depth=3)
+    test = protocol.split(data.y, 0).test
+    expected = metrics.log_loss(data.y[test], model.predict_proba(data.X.iloc[test]))
+    assert_allclose(weighted["nll"], expected)
+    assert expected != rows.query("n_estimators == 4 and calibrator == 'base'")["nll"].item()
+
+
 def test_one_row_for_every_capacity_and_method(rows, entries):
     assert len(rows) == 3 * 21
     assert set(rows["n_estimators"]) == set(CAPACITIES)
