@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.preprocessing import normalize
+from sklearn.metrics import euclidean_distances
+from sklearn.preprocessing import normalize as to_unit_length
 
 import clustcal
 from clustcal import SoftKMeans
@@ -86,7 +87,7 @@ def make_scores(data, seed, recipe):
     return arrays, _metadata(data, seed, recipe, names, clusters)
 
 
-def describe_clusters(Z, rows, labels, seed, features):
+def describe_clusters(Z, rows, labels, seed, features, normalize=True):
     """Describe the clusters of every representation by aggregates: size, quartiles and rate of positives.
 
     Parameters
@@ -99,6 +100,8 @@ def describe_clusters(Z, rows, labels, seed, features):
     seed : int
     features : sequence of str
         Columns to give quartiles of.
+    normalize : bool, default=True
+        Whether directions are clustered, see :class:`clustcal.SoftKMeans`.
 
     Returns
     -------
@@ -110,8 +113,10 @@ def describe_clusters(Z, rows, labels, seed, features):
     y = np.concatenate(list(labels.values()))
     lines = []
     for name, (Z_cal, Z_test) in Z.items():
-        memberships = SoftKMeans(protocol.N_CLUSTERS, random_state=seed).fit(Z_cal).transform
-        nearest = np.concatenate([memberships(Z_cal), memberships(Z_test)]).argmax(axis=1)
+        clusters = SoftKMeans(protocol.N_CLUSTERS, random_state=seed, normalize=normalize).fit(Z_cal)
+        # Where lengths count, the nearest centroid is K-means' own, and not the one of the most similar direction.
+        nearness = clusters.transform if normalize else lambda Z, of=clusters: -euclidean_distances(Z, of.centroids_)
+        nearest = np.concatenate([nearness(Z_cal), nearness(Z_test)]).argmax(axis=1)
         found = [_describe(X[nearest == k], y[nearest == k]) for k in range(protocol.N_CLUSTERS)]
         found.sort(key=lambda line: -(line["rate"] if line["rate"] is not None else np.inf))
         lines += [{"representation": name, "cluster": k, **line} for k, line in enumerate(found)]
@@ -175,9 +180,9 @@ def _describe(X, y):
 
 
 def _randomise_outside(Z, span, rng):
-    within = normalize(Z) @ span
+    within = to_unit_length(Z) @ span
     length = np.sqrt(np.maximum(0, 1 - (within**2).sum(axis=1, keepdims=True)))
-    directions = normalize(rng.standard_normal((len(Z), Z.shape[1] - span.shape[1])))
+    directions = to_unit_length(rng.standard_normal((len(Z), Z.shape[1] - span.shape[1])))
     return np.hstack([within, length * directions])
 
 

@@ -91,8 +91,7 @@ class TabularStudy:
 
     def cost(self, unit):
         """Return the seconds of a unit, about: a part that does not grow with its rows, one that does, the kernel's."""
-        rows = _known_rows().get(unit.dataset, ROWS_IF_UNKNOWN)
-        rows = ROWS_IF_UNKNOWN if pd.isna(rows) else int(rows)
+        rows = known_rows(unit.dataset)
         return 30 + rows / 400 + (rows / 8000) ** 2
 
 
@@ -264,6 +263,12 @@ def _judge(y, Q, local):
     return {name: float(found[name]) for name in METRICS}
 
 
+def known_rows(dataset):
+    """Return how many rows a data set has, or a guess where nothing is known of it."""
+    rows = _registered_rows().get(dataset, ROWS_IF_UNKNOWN)
+    return ROWS_IF_UNKNOWN if pd.isna(rows) else int(rows)
+
+
 @cache
-def _known_rows():
+def _registered_rows():
     return datasets.list_datasets()["rows"]

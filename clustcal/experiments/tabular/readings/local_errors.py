@@ -1,0 +1,108 @@
+"""The local calibration error of the clustered methods, each measured with its own representation, over bandwidths.
+
+``python -m clustcal.experiments.tabular.readings.local_errors`` computes what ``results/readings/local_errors/``
+lacks, from raw data. The paper prints a "LCE" and says neither on which representation nor with which bandwidth.
+"""
+
+import argparse
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from clustcal import metrics
+from clustcal.experiments import protocol, runner
+from clustcal.experiments.methods import BASELINE, get_methods
+from clustcal.experiments.provenance import describe_commit, describe_versions
+from clustcal.experiments.results import FOLDER
+from clustcal.experiments.store import Store
+from clustcal.experiments.tabular.grid import OPEN_DATASETS
+from clustcal.experiments.tabular.readings.represent import represent
+from clustcal.experiments.tabular.readings.study import CAPACITY, read_parts
+from clustcal.experiments.tabular.units import Unit, known_rows
+
+MOST_ROWS = 60_000  # the time grows with the square of the test part
+BANDWIDTHS = (0.05, 0.1, 0.2, 0.5, 1.0)
+KEY = ("dataset", "n_estimators", "max_depth", "seed", "calibrator", "representation", "gamma", "arm")
+COLUMNS = (*KEY, "lce", "mlce", "versions", "commit")
+TEXT = ("dataset", "calibrator", "representation", "arm", "versions", "commit")
+
+
+@dataclass(frozen=True)
+class LocalErrorStudy:
+    """What `runner.run` needs to know."""
+
+    names: tuple[str, ...] = tuple(name for name in OPEN_DATASETS if known_rows(name) <= MOST_ROWS)
+    seeds: tuple[int, ...] = protocol.SEEDS
+    arms: tuple[str, ...] = protocol.ARMS
+
+    def units(self):
+        """Return all units."""
+        return [Unit(name, CAPACITY[1], seed, arm) for name in self.names for arm in self.arms for seed in self.seeds]
+
+    def missing(self, unit, known):
+        """Return the keys that a unit lacks."""
+        head = (unit.dataset, CAPACITY[0], unit.max_depth, unit.seed)
+        parts = product(_methods(), BANDWIDTHS)
+        keys = [(*head, method.name, method.clustered, gamma, unit.arm) for method, gamma in parts]
+        return [key for key in keys if key not in known]
+
+    def compute(self, data, unit, missing):
+        """Return all rows of a unit."""
+        with threadpool_limits(1):
+            return run_unit(data, unit)
+
+    def cost(self, unit):
+        """Return the seconds of a unit, about."""
+        return 10 + (known_rows(unit.dataset) / 4000) ** 2
+
+
+def run_unit(data, unit, bandwidths=BANDWIDTHS):
+    """Train one classifier, fit the clustered methods, and measure each where it has its clusters."""
+    model, (X_cal, X_test), cal, test, common = read_parts(data, unit)
+    common |= {"versions": describe_versions(), "commit": describe_commit()}
+    rows = []
+    for name in protocol.REPRESENTATIONS:
+        Z_cal, Z_test = represent(name, model, X_cal, X_test, unit.seed)
+        forecasts = {}
+        for method in _methods():
+            if method.representation == name:
+                calibrator = method.make(unit.seed).fit(cal.P, cal.y, Z_cal)
+                forecasts[method.name, method.clustered] = calibrator.predict_proba(test.P, Z_test)
+        for gamma in bandwidths:
+            errors = metrics.local_calibration_errors(test.y, forecasts, Z_test, gamma=gamma)
+            for (calibrator, representation), found in errors.items():
+                key = {"calibrator": calibrator, "representation": representation, "gamma": gamma}
+                rows.append(common | key | {"lce": float(found.mean()), "mlce": float(found.max())})
+    return rows
+
+
+def open_store(folder=FOLDER):
+    """Return the store of the local errors in a folder of results."""
+    return Store(Path(folder) / "readings" / "local_errors", KEY, COLUMNS, TEXT)
+
+
+def read(folder=FOLDER, arm=""):
+    """Return the committed rows of one arm, or of all if ``arm`` is None."""
+    return open_store(folder).read(arm=arm)
+
+
+def main(arguments=None):
+    """Run the command."""
+    name = "python -m clustcal.experiments.tabular.readings.local_errors"
+    parser = argparse.ArgumentParser(prog=name, description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
+    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+    options = parser.parse_args(arguments)
+    store = open_store(options.results)
+    outcome = runner.run(LocalErrorStudy(), store, jobs=options.jobs)
+    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+
+
+def _methods():
+    return [method for method in get_methods() if method.clustered != BASELINE]
+
+
+if __name__ == "__main__":
+    main()
