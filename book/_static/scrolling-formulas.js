@@ -3,13 +3,13 @@
 window.addEventListener("load", async () => {
   if (!window.MathJax?.startup?.promise) return;
   await window.MathJax.startup.promise;
+  const BOXES = 'mjx-container[display="true"], .bd-article div.math';
   const watcher = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-      else target.removeAttribute("tabindex");
+    for (const box of new Set(entries.map(({ target }) => target.closest(BOXES)))) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
     }
   });
-  for (const formula of document.querySelectorAll('mjx-container[display="true"], .bd-article div.math')) {
-    watcher.observe(formula);
-  }
+  // What is in a box may grow while the box does not, as when another font arrives.
+  for (const box of document.querySelectorAll(BOXES)) [box, ...box.children].forEach((part) => watcher.observe(part));
 });

@@ -53,6 +53,7 @@ NEW_STYLES = """(seen) => {
 def faults_of_structure(visitor, axe):
     """Return the faults of the open page, colours aside. It is not the same afterwards: much of it has been cut."""
     visitor.run(SHORTENED)
+    visitor.settle()
     return _serious_faults(visitor, axe, {"rules": {rule: {"enabled": False} for rule in COLOURS}})
 
 

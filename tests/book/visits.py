@@ -45,6 +45,11 @@ class Visitor:
     def set_width(self, width):
         """Give the page another width, in CSS pixels."""
         self.page.set_viewport_size({"width": width, "height": 900})
+        self.settle()
+
+    def settle(self):
+        """Wait until the page is laid out anew and its scripts have seen that, which takes a frame after a change."""
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def set_scheme(self, scheme):
         """Let the reader prefer another colour scheme."""
