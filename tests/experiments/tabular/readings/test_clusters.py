@@ -41,6 +41,13 @@ def test_bands_do_not_depend_on_the_reading(rows):
     assert clusters.bands(rows).shape == (4, 7)
 
 
+def test_reading_is_chosen_on_14_cells_and_judged_on_14(rows):
+    found = clusters.choose_reading(rows)
+    assert found.index[0] == ("shap", "True")
+    assert found.loc[("shap", "True")].tolist() == [14, 14, 28]
+    assert found.loc[("coverage", "True")].sum() - found.loc[("coverage", "True"), "best run"] == 1
+
+
 def test_half_of_the_cells_choose_and_the_others_judge(rows):
     found = clusters.cross_judge(rows, draws=50)
     assert found.index.tolist() == [("shap", "True")]
