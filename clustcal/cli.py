@@ -139,10 +139,18 @@ def reproduce_deep(options: Namespace) -> int:
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
+    from clustcal.experiments.tabular.readings import clusters
     from clustcal.experiments.tabular.runs import read_rows
 
     path = options.results / "claims.csv"
-    fresh = ledger.make_ledger(read_rows(options.results))
+    if options.id:
+        print(ledger.explain(ledger.read_ledger(path), options.id))
+        return 0
+    fresh = ledger.make_ledger(
+        read_rows(options.results),
+        weighted=read_rows(options.results, "weighted"),
+        clusters=clusters.read(options.results),
+    )
     if not options.check:
         ledger.write_ledger(fresh, path)
     print(ledger.summarise(fresh).to_string())
@@ -216,6 +224,9 @@ def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:
     claims = commands.add_parser("claims", help="judge every number of the paper by the results")
+    claims.add_argument(
+        "--id", metavar="ID", help="explain one number: where it stands, ours, the rule, what recomputes it"
+    )
     claims.add_argument("--check", action="store_true", help="write nothing; fail if a stored verdict does not follow")
     _add_results(claims)
     claims.set_defaults(command=judge_claims)

@@ -29,6 +29,38 @@ WORDS = {
 }
 
 
+COLUMNS = (
+    "Where",
+    "Number",
+    "Printed",
+    "Ours ± SD",
+    "Verdict",
+    "If as noisy",
+    "Class weights",
+    "Open data",
+    "Kind",
+    "Function",
+)
+# The chapter that shows the numbers of a group, beside the page of the ledger.
+CHAPTERS = {
+    "toy": "../theory/when-ece-misranks",
+    "toy-text": "../theory/when-ece-misranks",
+    "datasets": "protocol-and-data",
+    "protocol": "protocol-and-data",
+    "performance": "tabular-results",
+    "capacity": "tabular-results",
+    "improvement": "tabular-results",
+    "figures": "tabular-results",
+    "stroke-clusters": "stroke",
+    "stroke-text": "stroke",
+    "rejection": "stroke",
+    "correlations": "which-metric",
+    "correlations-text": "which-metric",
+    "overhead": "overhead",
+}
+SCRIPT = (
+    '<link rel="stylesheet" href="../_static/ledger-table.css"><script defer src="../_static/ledger-table.js"></script>'
+)
 PLACE = re.compile(r"^```\{from-results\} *(.+)\n```$", re.MULTILINE)
 
 
@@ -50,17 +82,18 @@ def state_reproduction(ledger):
     text : str
         In one line.
     """
-    count = {verdict: int((ledger["verdict"] == verdict).sum()) for verdict in VERDICTS}
-    judged = ledger[ledger["ours"].notna()]
-    measured = judged["sd"].notna()
+    once = ledger[ledger["same_as"] == ""]
+    count = {verdict: int((once["verdict"] == verdict).sum()) for verdict in VERDICTS}
+    judged = once[once["ours"].notna()]
+    measured = judged["kind"] == "measured"
     agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
-        f"Of the {len(ledger)} numbers that the paper prints, {len(judged)} could be judged so far. "
-        f"{measured.sum()} of these were measured in runs of our own: {(agree & measured).sum()} agree within "
-        f"tolerances that were fixed beforehand, {(~agree & measured).sum()} differ. Of {(~measured).sum()} that were "
-        f"counted, computed or are settings {(agree & ~measured).sum()} agree. Of the others {count['blocked']} need "
-        f"data under use agreements, and {count['not attempted']} have not been attempted, above all those on images "
-        "and texts."
+        f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
+        f"once; {len(judged)} of these could be judged so far. {measured.sum()} were measured in runs of our own: "
+        f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
+        f"differ. Of {(~measured).sum()} that were counted, computed or are settings {(agree & ~measured).sum()} "
+        f"agree. Of the others {count['blocked']} need data that not everybody may have, and {count['not attempted']} "
+        "have not been attempted, above all those on images and texts."
     )
 
 
@@ -114,19 +147,24 @@ def write_errata(entries, ledger):
     return "\n\n".join(texts)
 
 
-def write_ledger(ledger):
-    """Return the ledger as HTML: for every group of numbers a table that opens on demand.
+def write_ledger(ledger, searched=True):
+    """Return the ledger as one HTML table.
 
     Parameters
     ----------
     ledger : DataFrame
+    searched : bool, default=True
+        Whether the script of the page may search, filter and sort it; without scripts it is a plain table.
 
     Returns
     -------
     text : str
     """
-    group = ledger["id"].str.split("/").str[0]
-    return "\n".join(_write_group(name, lines) for name, lines in ledger.groupby(group, sort=False))
+    head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
+    body = "".join(_write_line(line) for line in ledger.itertuples())
+    table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    kind = ' class="ledger ledger-searched"' if searched else ' class="ledger"'
+    return f"<div{kind}>{table}</div>" + (SCRIPT if searched else "")
 
 
 def _write_entry(entry, fields):
@@ -165,29 +203,30 @@ def _name(name):
     return ", ".join(WORDS.get(part, part) for part in parts)
 
 
-def _write_group(name, lines):
-    counts = lines["verdict"].value_counts()
-    score = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts)
-    columns = ["Number", "Printed", "Ours ± SD", "Verdict", "With open data"]
-    has_open = lines["open"].notna().any()
-    head = "".join(f'<th scope="col">{column}</th>' for column in (columns if has_open else columns[:-1]))
-    body = "".join(_write_line(line, has_open) for line in lines.itertuples())
-    return (
-        f'<details class="ledger"><summary style="padding: 0.3rem 0"><b>{escape(GROUPS[name])}</b>: {score}</summary>'
-        f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>'
+def _write_line(line):
+    """Write one number as a row; its id is the row's, so that it can be linked to."""
+    group = line.id.split("/")[0]
+    ours = as_printed(line.ours, line.half_digit) + (
+        f" ± {as_printed(line.sd, line.half_digit)}" if line.sd > 0 else ""
     )
-
-
-def _write_line(line, has_open):
-    ours = as_printed(line.ours, line.half_digit)
-    spread = f" ± {as_printed(line.sd, line.half_digit)}" if line.sd > 0 else ""
     name = _name(line.id)
-    # "Adult, features" need not be "14 features".
-    cells = [line.printed if line.unit in name else _printed(line), ours + spread, line.verdict]
-    if has_open:
-        cells.append(as_printed(line.open, line.half_digit))
-    what = f'<th scope="row" title="{escape(line.metric)}">{escape(name)}</th>'
-    return f"<tr>{what}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    weighted = f"{as_printed(line.weighted, line.half_digit)} {line.weighted_verdict}".strip()
+    open_data = as_printed(line.open, line.half_digit)
+    where = f'<a href="{CHAPTERS[group]}.html">{escape(GROUPS[group])}</a>' if group in CHAPTERS else GROUPS[group]
+    cells = [
+        # "Adult, features" need not be "14 features".
+        escape(line.printed if line.unit in name else _printed(line)),
+        escape(ours),
+        escape(line.verdict),
+        escape(line.noise_verdict),
+        escape(weighted),
+        escape(open_data),
+        escape(line.kind),
+        f"<code>{escape(line.recompute)}</code>" if line.recompute else "",
+    ]
+    title = escape(f"{line.id}: {line.metric}. {line.place}." + (f" {line.strength}." if line.strength else ""))
+    what = f'<td>{where}</td><th scope="row" title="{title}">{escape(name)}</th>'
+    return f"<tr>{what}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _entries(name):
@@ -205,5 +244,5 @@ BLOCKS = {
     "errata": lambda: write_errata(_entries("errata"), _ledger()),
     "ledger": lambda: write_ledger(_ledger()),
     "state of the reproduction": lambda: state_reproduction(_ledger()),
-    "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'")),
+    "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'"), searched=False),
 }

@@ -4,7 +4,9 @@ Builds on `paper` for what is printed, on the studies for ours, and on `verdicts
 writes and checks it.
 """
 
+import difflib
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,13 @@ import pandas as pd
 
 from clustcal.datasets import list_datasets
 from clustcal.experiments.paper import load_claims
+from clustcal.experiments.tabular import from_paper
+from clustcal.experiments.tabular.arms import is_judged_by_arm
 from clustcal.experiments.tabular.grid import GATED, PAPER_DATASETS, STAND_INS
+from clustcal.experiments.tabular.readings import clusters as readings
 from clustcal.experiments.tabular.recompute import compute
 from clustcal.experiments.tabular.runs import complete_datasets
-from clustcal.experiments.verdicts import VERDICTS, find_tolerance, judge
+from clustcal.experiments.verdicts import VERDICTS, find_noise, find_tolerance, judge
 
 # Where no function of ours computes a number: what stands in the way, by the first word of its id.
 NOT_YET = {
@@ -45,11 +50,46 @@ GROUPS = {
     "correlations-text": "Correlations: text",
     "overhead": "Overhead",
 }
+# What a number is, by the first word of its id; all others are measured.
+KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting"}
+SETTINGS = ("stroke-text/clusters", "figures/pairs")
+# The same number printed a second time, by patterns of ids: it counts once.
+TWINS = (
+    (r"toy-text/(before|after)/(.+)", r"toy/\1/\2"),
+    (r"correlations-text/(.+)", r"correlations/\1"),
+    (r"stroke-text/(rate)/(\d)", r"stroke-clusters/\2/\1"),
+    (r"stroke-text/age/(\d)/(.+)", r"stroke-clusters/\1/age/\2"),
+    (r"figures/improvement/(\w+)/mean", r"improvement/All/\1/mean"),
+    (r"figures/improvement/(\w+)/(?:low|high)", r"improvement/All/\1/ci"),
+    (r"figures/base/NLL", r"performance/base/Baseline/NLL"),
+    (r"figures/(?:summary|consistency)/NLL-wins", r"figures/slope/NLL-wins"),
+    (r"figures/summary/AUC-wins", r"figures/slope/AUC-wins"),
+    (r"overhead/percent/(\w+)", r"overhead/ratio/\1"),
+)
+# Printed numbers that come from one split, not from a mean over five.
+ONE_SPLIT = ("rejection", "stroke-clusters", "stroke-text")
+# Sets that a user must bring, beside those under use agreements.
+OWN_COPY = ("/ImageNet/",)
+# The columns that follow from results by a rule.
+JUDGEMENTS = ("verdict", "noise_verdict", "consistent", "weighted_verdict", "reading_verdict")
+# Which function gives a number, by the column ``recompute``.
+_TABULAR = "clustcal.experiments.tabular"
+RECOMPUTED_BY = {
+    "toy": f"{_TABULAR}.recompute.compute",
+    "protocol": f"{_TABULAR}.recompute.compute",
+    "datasets": "clustcal.datasets.list_datasets",
+    **{name: f"{_TABULAR}.tables.{name}" for name in ("performance", "capacity", "improvement", "correlations")},
+    "overhead": f"{_TABULAR}.text_numbers.overhead_figures",
+    "text_figures": f"{_TABULAR}.text_numbers.text_figures",
+    "stroke_clusters": f"{_TABULAR}.stroke.stroke_clusters",
+    "rejection": f"{_TABULAR}.stroke.rejection",
+}
 FEWEST_DECIMALS = 4  # of a number so small that it is better written with an exponent
 MINUS = "\N{MINUS SIGN}"
+ROUNDING = 1e-9
 
 
-def make_ledger(rows, claims=None):
+def make_ledger(rows, claims=None, weighted=None, clusters=None):
     """Judge every number of the paper.
 
     Parameters
@@ -58,15 +98,47 @@ def make_ledger(rows, claims=None):
         All results, as :meth:`clustcal.experiments.store.Store.read` returns them.
     claims : DataFrame, optional
         By default the paper's: see :func:`clustcal.experiments.paper.load_claims`.
+    weighted : DataFrame, optional
+        The results of the arm with balanced class weights.
+    clusters : DataFrame, optional
+        The clusters of Stroke under every reading, see `clustcal.experiments.tabular.readings.clusters`.
 
     Returns
     -------
     ledger : DataFrame
-        The paper's columns and: ``ours``; ``sd``, its standard deviation over seeds; ``tolerance``; ``verdict``;
-        ``reason``, for those not judged; and ``open``, the same number with open data in the place of the two data sets
-        under use agreements, which is never judged.
+        The paper's columns and:
+
+        - ``kind``: ``"measured"``, ``"computed"``, ``"counted"`` or ``"setting"``; ``same_as``, the id of a number that
+          is printed here a second time; ``strength``, empty or what the verdict cannot show.
+        - ``ours``; ``sd``, its standard deviation over seeds; ``tolerance``; ``verdict``; ``reason``, for those not
+          judged; and ``open``, the same number with open data in the place of the two data sets under use agreements,
+          which is never judged.
+        - ``error``, the jackknife error of ours, and ``noise_verdict``, the verdict if the paper's seeds are as noisy
+          (see :func:`clustcal.experiments.verdicts.find_noise`).
+        - ``from_paper``, the value that follows from other numbers of the paper, and ``consistent``, whether it agrees
+          within what rounding can do.
+        - ``weighted``, ``weighted_verdict``, ``weighted_open``: the same in the arm with balanced class weights, for
+          the numbers that depend on it and did not choose it.
+        - ``reading``, ``reading_verdict``: the same for the cells of the Stroke clusters under the reading that the
+          other half of the cells chose.
     """
     claims = load_claims() if claims is None else claims
+    inside, rounding = from_paper.compute(claims), from_paper.worst_rounding(claims)
+    printed_arm = _judge_arm(rows, claims)
+    by_arm = claims.apply(is_judged_by_arm, axis=1)
+    frames = [
+        claims.reset_index(drop=True),
+        _describe(claims, printed_arm),
+        printed_arm,
+        pd.DataFrame([_compare_inside(claim, inside, rounding) for claim in claims.itertuples(index=False)]),
+        _second_arm(weighted, claims, by_arm.to_numpy()),
+        _chosen_reading(clusters, claims),
+    ]
+    return pd.concat(frames, axis=1)
+
+
+def _judge_arm(rows, claims):
+    """Return what the rows of one arm say of every number, a line each."""
     available = complete_datasets(rows)
     ours = compute(rows, PAPER_DATASETS)
     stand_ins = compute(rows, PAPER_DATASETS | STAND_INS, spread=False)
@@ -77,6 +149,8 @@ def make_ledger(rows, claims=None):
         tolerance = find_tolerance(claim, found)
         gated = [name for name in _needed(claim.needs) if PAPER_DATASETS[name] in GATED]
         with_open = not _missing(claim.needs, PAPER_DATASETS | STAND_INS, available, claim.recompute)
+        noise = find_noise(found, claim.half_digit, claim.id.split("/")[0] in ONE_SPLIT)
+        by_noise = "" if pd.isna(noise) else judge(claim.value, found.value, noise, claim.half_digit, claim.better)
         lines.append(
             {
                 "ours": np.nan if found is None else found.value,
@@ -84,9 +158,62 @@ def make_ledger(rows, claims=None):
                 "tolerance": tolerance,
                 **_judge(claim, found, tolerance, missing),
                 "open": stand_ins[claim.id].value if gated and with_open and claim.id in stand_ins else np.nan,
+                "error": np.nan if found is None else found.error,
+                "noise_verdict": by_noise,
             }
         )
-    return pd.concat([claims.reset_index(drop=True), pd.DataFrame(lines)], axis=1)
+    return pd.DataFrame(lines)
+
+
+def _describe(claims, judged):
+    """Say of every number what it is, whether it stands elsewhere too, and what its verdict cannot show."""
+    lines = []
+    for claim, verdict in zip(claims.itertuples(index=False), judged.itertuples(index=False), strict=True):
+        kind = "setting" if claim.id in SETTINGS else KINDS.get(claim.id.split("/")[0], "measured")
+        twin = next((re.sub(old, new, claim.id) for old, new in TWINS if re.fullmatch(old, claim.id)), "")
+        strength = ""
+        if kind == "setting":
+            strength = "cannot fail: a constant of ours, set to the paper's"
+        elif kind == "measured" and verdict.tolerance >= abs(claim.value):
+            strength = "weak: zero would be within the tolerance"
+        lines.append({"kind": kind, "same_as": twin, "strength": strength})
+    return pd.DataFrame(lines)
+
+
+def _compare_inside(claim, inside, rounding):
+    """Hold a number against what follows from others of the paper."""
+    if claim.id not in inside:
+        return {"from_paper": np.nan, "consistent": ""}
+    reach = claim.half_digit + rounding[claim.id]
+    agrees = abs(inside[claim.id] - claim.value) <= reach * (1 + ROUNDING)
+    return {"from_paper": inside[claim.id], "consistent": "yes" if agrees else "no"}
+
+
+def _second_arm(weighted, claims, by_arm):
+    """Return ours, verdict and value with open data in the second arm, empty where the number does not depend on it."""
+    columns = {"weighted": np.nan, "weighted_verdict": "", "weighted_open": np.nan}
+    nothing = pd.DataFrame(columns, index=range(len(claims)))
+    if weighted is None or weighted.empty:
+        return nothing
+    found = _judge_arm(weighted, claims)
+    found["verdict"] = found["verdict"].where(found["ours"].notna(), "")
+    shown = found[["ours", "verdict", "open"]].set_axis(list(columns), axis=1)
+    nothing.loc[by_arm] = shown.loc[by_arm]
+    return nothing
+
+
+def _chosen_reading(clusters, claims):
+    """Judge the half of the Stroke clusters that did not choose the reading, under the reading that was chosen."""
+    found = {} if clusters is None or clusters.empty else readings.compute_judged(clusters)
+    lines = []
+    for claim in claims.itertuples(index=False):
+        if claim.id in found:
+            tolerance = find_tolerance(claim, found[claim.id])
+            verdict = judge(claim.value, found[claim.id].value, tolerance, claim.half_digit, claim.better)
+            lines.append({"reading": found[claim.id].value, "reading_verdict": verdict})
+        else:
+            lines.append({"reading": np.nan, "reading_verdict": ""})
+    return pd.DataFrame(lines)
 
 
 def write_ledger(ledger, path):
@@ -98,19 +225,84 @@ def write_ledger(ledger, path):
 def read_ledger(path):
     """Read what `write_ledger` wrote."""
     text = ["id", "place", "printed", "unit", "metric", "better", "rule", "recompute", "needs", "verdict", "reason"]
-    numbers = ["value", "half_digit", "ours", "sd", "tolerance", "open"]
+    text += ["kind", "same_as", "strength", "noise_verdict", "consistent", "weighted_verdict", "reading_verdict"]
+    numbers = ["value", "half_digit", "ours", "sd", "tolerance", "open", "error", "from_paper"]
+    numbers += ["weighted", "weighted_open", "reading"]
     ledger = pd.read_csv(path, dtype=dict.fromkeys(text, str), keep_default_na=False)
     return ledger.assign(**{name: pd.to_numeric(ledger[name]) for name in numbers})
 
 
 def compare_ledgers(stored, fresh):
-    """Return one sentence for every claim whose stored verdict does not follow from the results."""
-    old, new = stored.set_index("id")["verdict"], fresh.set_index("id")["verdict"]
-    together = pd.DataFrame({"stored": old, "fresh": new}).fillna("nothing")
-    wrong = together[together["stored"] != together["fresh"]]
-    return [
-        f"{row.Index}: the ledger says {row.stored!r}, the results say {row.fresh!r}." for row in wrong.itertuples()
+    """Return one sentence for everything that the stored ledger says and that does not follow from the results."""
+    stored, fresh = stored.set_index("id"), fresh.set_index("id")
+    sentences = []
+    for column in JUDGEMENTS:
+        together = pd.DataFrame({"stored": stored[column], "fresh": fresh[column]}).fillna("nothing")
+        wrong = together[together["stored"] != together["fresh"]]
+        what = "" if column == "verdict" else f" ({column})"
+        sentences += [
+            f"{row.Index}{what}: the ledger says {row.stored!r}, the results say {row.fresh!r}."
+            for row in wrong.itertuples()
+        ]
+    return sentences
+
+
+def explain(ledger, name):
+    """Return in words where one number stands, what ours is, how it is judged, and what recomputes it.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+    name : str
+        Its id.
+
+    Returns
+    -------
+    text : str
+        Several lines.
+
+    Raises
+    ------
+    ValueError
+        If there is no such number.
+    """
+    lines = ledger.set_index("id")
+    if name not in lines.index:
+        near = difflib.get_close_matches(name, lines.index, n=3, cutoff=0)
+        raise ValueError(f"id is {name!r}; expected one of the ledger, such as {', '.join(near)}.")
+    line = lines.loc[name]
+    said = [
+        ("printed", f"{line['printed']} {line['unit']}".strip() + f" ({line['place']})"),
+        ("what", line["metric"]),
+        ("kind", line["kind"] + (f", the same number as {line['same_as']}" if line["same_as"] else "")),
+        ("ours", _with_spread(line)),
+        (
+            "rule",
+            f"{line['rule']}: at most {line['tolerance']:.4g} away" if pd.notna(line["tolerance"]) else line["rule"],
+        ),
+        ("verdict", line["verdict"] + (f": {line['reason']}" if line["reason"] else "")),
+        ("if the paper's seeds are as noisy", line["noise_verdict"]),
+        (
+            "with balanced class weights",
+            f"{line['weighted']:.6g}: {line['weighted_verdict']}" if line["weighted_verdict"] else "",
+        ),
+        (
+            "under the chosen reading",
+            f"{line['reading']:.6g}: {line['reading_verdict']}" if line["reading_verdict"] else "",
+        ),
+        ("with open data", f"{line['open']:.6g}" if pd.notna(line["open"]) else ""),
+        ("from the paper's other numbers", f"{line['from_paper']:.6g}" if line["consistent"] else ""),
+        ("cannot show", line["strength"]),
+        ("recomputed by", RECOMPUTED_BY.get(line["recompute"], "nothing yet")),
     ]
+    width = max(len(word) for word, _ in said)
+    return "\n".join([name, *(f"  {word:{width}}  {text}" for word, text in said if text)])
+
+
+def _with_spread(line):
+    if pd.isna(line["ours"]):
+        return ""
+    return f"{line['ours']:.6g}" + (f" (standard deviation over seeds {line['sd']:.2g})" if line["sd"] > 0 else "")
 
 
 def summarise(ledger):
@@ -147,6 +339,8 @@ def _judge(claim, found, tolerance, missing):
     gated = [name for name in missing if PAPER_DATASETS[name] in GATED]
     if gated:
         return {"verdict": "blocked", "reason": f"needs {' and '.join(gated)}, under a data use agreement"}
+    if any(name in claim.id for name in OWN_COPY):
+        return {"verdict": "blocked", "reason": "needs ImageNet, which its users must ask for themselves"}
     if missing:
         return {"verdict": "not attempted", "reason": f"no results yet for {', '.join(missing)}"}
     reason = NOT_YET.get(claim.id.split("/")[0], "") if not claim.recompute else "the results lack the rows for it"

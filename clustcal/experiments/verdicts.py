@@ -3,16 +3,19 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
+N_SEEDS = 5  # of the paper, and of ours
 VERDICTS = ("match", "within tolerance", "better", "differs", "not attempted", "blocked")
 ROUNDING = 1e-9  # of the comparison with half a printed digit
 
 
 class Computed(NamedTuple):
-    """Our value of a number, and its standard deviation over seeds where it has one."""
+    """Our value of a number; its standard deviation over seeds and its jackknife error, where it has them."""
 
     value: float
     sd: float = np.nan
+    error: float = np.nan
 
 
 def judge(printed, ours, tolerance, half_digit, better=""):
@@ -65,3 +68,34 @@ def find_tolerance(claim, found):
     if claim.rule == "half digit":
         return claim.half_digit
     return float(np.nanmax([claim.half_digit, 2 * found.sd]))
+
+
+def find_noise(found, half_digit, of_one_split=False):
+    """Return how far our value may be from the printed one by chance alone, if the paper's seeds are as noisy as ours.
+
+    Both numbers scatter then with the jackknife error e of ours, or the paper's with ``e sqrt(5)`` where it comes from
+    one split. The distance over its standard deviation has a t distribution with four degrees of freedom.
+
+    Parameters
+    ----------
+    found : Computed or None
+    half_digit : float
+    of_one_split : bool, default=False
+        Whether the paper's number is of one split, and not a mean over five.
+
+    Returns
+    -------
+    distance : float
+        At least half of the last printed digit; NaN where nothing is known of our error.
+
+    Examples
+    --------
+    >>> from clustcal.experiments.verdicts import Computed, find_noise
+    >>> round(find_noise(Computed(0.3, sd=0.02, error=0.01), 0.005), 4)
+    0.0393
+    """
+    if found is None or np.isnan(found.error):
+        return np.nan
+    splits = N_SEEDS if of_one_split else 1
+    reach = stats.t.ppf(0.975, N_SEEDS - 1) * np.sqrt(1 + splits) * found.error
+    return max(half_digit, float(reach))

@@ -29,12 +29,17 @@ def test_no_page_claims_that_the_whole_paper_is_reproduced():
 
 def test_the_counts_are_those_of_the_verdicts():
     text = state_reproduction(LEDGER)
-    judged = LEDGER[LEDGER["ours"].notna()]
+    once = LEDGER[LEDGER["same_as"] == ""]
+    judged = once[once["ours"].notna()]
     agree = judged["verdict"].isin(["match", "within tolerance"])
-    by_kind = agree.groupby(judged["sd"].notna()).agg(["sum", "size"])
-    assert f"Of the {len(LEDGER)} numbers" in text
-    assert f"{len(judged)} could be judged" in text
+    by_kind = agree.groupby(judged["kind"] == "measured").agg(["sum", "size"])
+    assert f"prints {len(LEDGER)} numbers, {len(once)} when" in text
+    assert f"{len(judged)} of these could be judged" in text
     assert f"{by_kind.loc[True, 'sum']} agree within" in text
     assert f"{by_kind.loc[True, 'size'] - by_kind.loc[True, 'sum']} differ" in text
     assert f"settings {by_kind.loc[False, 'sum']} agree" in text
-    assert len(LEDGER) - len(judged) == LEDGER["verdict"].isin(["blocked", "not attempted"]).sum()
+    assert len(once) - len(judged) == once["verdict"].isin(["blocked", "not attempted"]).sum()
+
+
+def test_a_number_that_is_printed_twice_counts_once():
+    assert state_reproduction(LEDGER) != state_reproduction(LEDGER.assign(same_as=""))

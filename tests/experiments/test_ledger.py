@@ -1,5 +1,7 @@
 """The ledger: verdicts follow from results by the stated rule, and from nothing else."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from clustcal.experiments import ledger
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import PAPER_DATASETS, STAND_INS
-from clustcal.experiments.verdicts import Computed, find_tolerance, judge
+from clustcal.experiments.verdicts import Computed, find_noise, find_tolerance, judge
 from tests.experiments.tabular.rows import make_paper_rows, make_variants
 
 EVERY = [*PAPER_DATASETS.values(), *STAND_INS.values()]
@@ -80,6 +82,90 @@ class TestRules:
 
     def test_without_a_value_there_is_no_tolerance(self):
         assert np.isnan(find_tolerance(claim(), None))
+
+
+class TestNoise:
+    def test_two_means_with_the_same_error_reach_this_far_by_chance(self):
+        """Of pairs of means over five seeds about 5 % are farther apart than t times the error of their difference."""
+        rng = np.random.default_rng(0)
+        theirs, ours = rng.normal(size=(2, 20_000, 5))
+        error = ours.std(axis=1, ddof=1) / np.sqrt(5)
+        reach = np.array([find_noise(Computed(0.0, error=e), 0.0) for e in error])
+        beyond = np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) > reach
+        assert 0.03 < beyond.mean() < 0.07
+
+    def test_one_split_of_the_papers_scatters_more(self):
+        rng = np.random.default_rng(0)
+        ours = rng.normal(size=(20_000, 5))
+        error = ours.std(axis=1, ddof=1) / np.sqrt(5)
+        reach = np.array([find_noise(Computed(0.0, error=e), 0.0, of_one_split=True) for e in error])
+        beyond = np.abs(ours.mean(axis=1) - rng.normal(size=20_000)) > reach
+        assert 0.04 < beyond.mean() < 0.06
+
+    def test_half_a_digit_is_always_allowed(self):
+        assert find_noise(Computed(0.3, error=0.0), 0.005) == 0.005
+        assert np.isnan(find_noise(Computed(0.3), 0.005))
+        assert np.isnan(find_noise(None, 0.005))
+
+
+class TestColumns:
+    def test_kinds_are_four_and_a_twin_is_a_number_of_the_paper(self, full):
+        assert set(full["kind"]) == {"measured", "computed", "counted", "setting"}
+        twins = full.loc[full["same_as"] != "", "same_as"]
+        assert set(twins) <= set(full.index)
+        assert len(twins) > 35
+        same = twins[~twins.index.str.contains("low|high|overhead")]
+        np.testing.assert_allclose(full.loc[same.index, "value"], full.loc[same, "value"], rtol=0.03)
+
+    def test_constants_are_said_to_be_unable_to_fail(self, full):
+        assert full.loc["protocol/shrinkage", "strength"].startswith("cannot fail")
+        assert full.loc["improvement/Stroke/NLL/mean", "strength"] == ""
+
+    def test_what_the_papers_tables_contradict_is_found(self, full):
+        """1 of 6 x 21 x 6 x 5 = 3780, and four figures that do not follow from the table of capacities."""
+        wrong = full.index[full["consistent"] == "no"]
+        assert "protocol/points" in wrong
+        assert full.loc["protocol/points", "from_paper"] == 3780
+        assert {name for name in wrong if name != "protocol/points"} == {
+            f"figures/slope/{name}" for name in ("NLL-R2", "AUC-R2", "AUC-median", "AUC-median-relative")
+        }
+        assert full.loc["figures/wilcoxon/NLL", "from_paper"] == pytest.approx(2 * 0.5**36)
+
+    def test_the_jackknife_error_of_a_mean_is_that_of_the_mean(self, rows):
+        shifted = ledger.make_ledger(rows.assign(nll=rows["nll"] + 0.01 * rows["seed"])).set_index("id")
+        assert shifted.loc[CELL, "error"] == pytest.approx(shifted.loc[CELL, "sd"] / np.sqrt(5))
+
+    def test_the_second_arm_judges_what_depends_on_it_and_did_not_choose_it(self, rows):
+        other = rows.assign(nll=rows["nll"] * 1.1)
+        found = ledger.make_ledger(rows, weighted=other).set_index("id")
+        assert found.loc[CELL, ["verdict", "weighted_verdict"]].tolist() == ["match", "differs"]
+        assert found.loc[CELL, "weighted"] == pytest.approx(1.1 * 0.2983)
+        for name in (
+            "performance/base/Baseline/ECE",
+            "performance/TS/Baseline/ECE",
+            "toy/after/NLL",
+            "protocol/points",
+        ):
+            assert found.loc[name, "weighted_verdict"] == ""
+
+
+class TestExplanation:
+    def test_every_function_that_is_named_exists(self):
+        for address in ledger.RECOMPUTED_BY.values():
+            module, _, name = address.rpartition(".")
+            assert callable(getattr(import_module(module), name))
+        assert set(load_claims()["recompute"]) - {""} <= set(ledger.RECOMPUTED_BY)
+
+    def test_a_number_is_explained(self, full):
+        text = ledger.explain(full.reset_index(), CELL)
+        for part in (CELL, "0.2983 nat (Table: overall performance)", "match", "tables.performance"):
+            assert part in text
+
+    def test_an_unknown_id_is_refused_with_those_that_are_near(self, full):
+        with pytest.raises(
+            ValueError, match=r"id is 'performance/Platt/SHAP/NNL'; expected .*performance/Platt/SHAP/NLL"
+        ):
+            ledger.explain(full.reset_index(), "performance/Platt/SHAP/NNL")
 
 
 class TestLedger:
@@ -177,9 +263,9 @@ class TestFile:
 
     def test_a_missing_line_is_found(self, full):
         stored = full.drop(CELL).reset_index()
-        assert ledger.compare_ledgers(stored, full.reset_index()) == [
-            f"{CELL}: the ledger says 'nothing', the results say 'match'."
-        ]
+        found = ledger.compare_ledgers(stored, full.reset_index())
+        assert found[0] == f"{CELL}: the ledger says 'nothing', the results say 'match'."
+        assert all(sentence.startswith(CELL) for sentence in found)
 
     def test_summary_counts_every_claim_once(self, full):
         counts = ledger.summarise(full.reset_index())

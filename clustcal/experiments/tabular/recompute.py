@@ -16,6 +16,15 @@ from clustcal.experiments.tabular.grid import PAPER_DATASETS, get_entries
 from clustcal.experiments.tabular.runs import keep_complete
 from clustcal.experiments.verdicts import Computed
 
+# The paper's names of its sets of images and texts, and ours; of these only the counts are compared here.
+DEEP_DATASETS = {
+    "BloodMNIST": "bloodmnist",
+    "CIFAR-100": "cifar100",
+    "ImageNet": "imagenet",
+    "Emotion": "emotion",
+    "IMDB": "imdb",
+}
+
 
 def compute(rows, names, spread=True):
     """Compute every number of ours that the results allow.
@@ -44,13 +53,19 @@ def compute(rows, names, spread=True):
 
 
 def _from_rows(function, paper, variants, spread):
-    """Values from all seeds, and the standard deviation of the values from each seed alone."""
-    values = function(paper, variants)
+    """Values from all seeds, and what the seeds alone, and all but one of them, say of their spread and error."""
     seeds = sorted(paper["seed"].unique()) if spread else []
-    each = [function(paper[paper["seed"] == seed], variants[variants["seed"] == seed]) for seed in seeds]
-    sd = pd.DataFrame(each).std(ddof=1) if len(each) > 1 else pd.Series(dtype=float)
+    values = function(paper, variants)
+    alone = [function(paper[paper["seed"] == seed], variants[variants["seed"] == seed]) for seed in seeds]
+    without = [function(paper[paper["seed"] != seed], variants[variants["seed"] != seed]) for seed in seeds]
+    nothing = pd.Series(dtype=float)
+    sd = pd.DataFrame(alone).std(ddof=1) if len(seeds) > 1 else nothing
+    error = (len(seeds) - 1) * pd.DataFrame(without).sem(ddof=1) if len(seeds) > 2 else nothing
     defined = {key: value for key, value in values.items() if not pd.isna(value)}
-    return {key: Computed(float(value), float(sd.get(key, np.nan))) for key, value in defined.items()}
+    return {
+        key: Computed(float(value), float(sd.get(key, np.nan)), float(error.get(key, np.nan)))
+        for key, value in defined.items()
+    }
 
 
 def _performance(paper, variants):
@@ -133,9 +148,9 @@ def _datasets():
     counts = {"features": "features", "samples": "rows"}
     return {
         f"datasets/{paper}/{word}": Computed(float(table.loc[name, column]))
-        for paper, name in PAPER_DATASETS.items()
+        for paper, name in (PAPER_DATASETS | DEEP_DATASETS).items()
         for word, column in counts.items()
-        if not pd.isna(table.loc[name, column])
+        if name in table.index and not pd.isna(table.loc[name, column])
     }
 
 
@@ -169,5 +184,6 @@ def _mean_and_sd(found):
     """Yield the lines of several tables of one shape as dicts of `Computed`."""
     stacked = np.stack([table.to_numpy(dtype=float) for table in found])
     mean, sd = stacked.mean(axis=0), stacked.std(axis=0, ddof=1)
+    error = sd / np.sqrt(len(found))  # what the jackknife gives for a mean
     for i, label in enumerate(found[0].index):
-        yield label, {column: Computed(mean[i, j], sd[i, j]) for j, column in enumerate(found[0].columns)}
+        yield label, {column: Computed(mean[i, j], sd[i, j], error[i, j]) for j, column in enumerate(found[0].columns)}

@@ -35,8 +35,8 @@ def text_figures(rows, variants=None, selection="test"):
         Indexed by name.
     """
     figures = {
-        **overall_figures(rows),
-        **capacity_figures(rows),
+        **overall_figures(tables.performance(rows)),
+        **capacity_figures(tables.capacity(rows)),
         **significance_figures(rows, selection),
         **consistency_figures(rows),
         **({} if variants is None else variation_figures(rows, variants)),
@@ -62,9 +62,8 @@ def statements(rows):
     return pd.DataFrame(lines, columns=["statement", "paper", "ours", "holds"]).astype({"holds": bool})
 
 
-def overall_figures(rows):
-    """What the text reads off the main table."""
-    table = tables.performance(rows)
+def overall_figures(table):
+    """What the text reads off the main table, as `tables.performance` returns it."""
     nll = table["NLL"]
     globals_ = [("Platt", BASELINE), ("Beta", BASELINE)]
     clustered = nll[[(name, Z) for name in ("Platt", "Beta") for Z in LEARNED]]
@@ -84,9 +83,8 @@ def overall_figures(rows):
     }
 
 
-def capacity_figures(rows):
-    """What the text reads off the table of capacities: gains, wins, and whether they grow with capacity."""
-    table = tables.capacity(rows)
+def capacity_figures(table):
+    """What the text reads off the table of capacities, as `tables.capacity` returns it: gains, wins, their growth."""
     nll = table["NLL_non"] - table["NLL_cl"]
     auc = table["AUC_cl"] - table["AUC_non"]
     relative = {"NLL": 100 * nll / table["NLL_non"], "AUC": 100 * auc / table["AUC_non"]}

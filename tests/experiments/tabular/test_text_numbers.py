@@ -30,7 +30,7 @@ def assert_as_printed(found, names):
 
 
 def test_overall_figures_follow_from_the_main_table(rows):
-    found = text_numbers.overall_figures(rows)
+    found = text_numbers.overall_figures(tables.performance(rows))
     names = ["base/NLL", "global/NLL", "global/NLL-reduction", "global/AUC", "clustered/NLL-low", "clustered/NLL-high"]
     assert_as_printed(found, [*names, "clustered/gain-low", "clustered/gain-high"])
     assert_as_printed(found, ["clustered-TS/gain-low", "clustered-TS/gain-high"])
@@ -47,7 +47,7 @@ def test_consistency_figures_follow_from_the_main_table(rows):
 
 def test_capacity_figures_by_hand():
     """Gains in log-loss 0.010 and 0.025, in AUC 0.010 and 0.025, at 600 and 2,400 trees times depth."""
-    found = text_numbers.capacity_figures(tables.as_paper_rows(make_small_rows()))
+    found = text_numbers.capacity_figures(tables.capacity(tables.as_paper_rows(make_small_rows())))
     assert found["slope/NLL-median"] == pytest.approx(0.0175)
     assert found["slope/NLL-wins"] == 100
     assert found["capacity/NLL-gain-low"] == pytest.approx(100 / 30)

@@ -21,6 +21,7 @@ from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.stroke import stroke_clusters
 from clustcal.experiments.tabular.train_scores import RECIPES, describe_clusters
 from clustcal.experiments.tabular.units import Unit
+from clustcal.experiments.verdicts import Computed
 
 DATASET = "stroke"
 FEATURES = RECIPES[DATASET].quartiles_of
@@ -156,6 +157,33 @@ def choose_reading(rows):
     )
     table = passed[["chosen by", "judged"]].mean().join(passed["best run"].max())
     return table.sort_values("chosen by", ascending=False, kind="stable")
+
+
+def compute_judged(rows, capacity=(300, 8), arm=""):
+    """Return the cells that did not choose the reading, under the reading that the others chose.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    capacity : (int, int), default=(300, 8)
+        Trees and their depth, those of the shipped scores.
+    arm : str, default=""
+
+    Returns
+    -------
+    computed : dict of str to Computed
+        By the id of the claim: mean and spread over seeds.
+    """
+    reading = choose_reading(rows).index[0]
+    run = dict(zip([*READING, "n_estimators", "max_depth", "arm"], [*reading, *capacity, arm], strict=True))
+    chosen = rows[(rows[list(run)] == list(run.values())).all(axis=1)]
+    found = chosen.groupby("cluster")[list(CELLS)].agg(["mean", "std", "sem"])
+    return {
+        f"stroke-clusters/{cluster}/{cell.replace('_q', '/q')}": Computed(*found.loc[cluster, cell])
+        for i, cluster in enumerate(found.index)
+        for j, cell in enumerate(CELLS)
+        if not CHOOSING[i, j]
+    }
 
 
 def cross_judge(rows, seed=0, draws=500):

@@ -48,6 +48,14 @@ def test_reading_is_chosen_on_14_cells_and_judged_on_14(rows):
     assert found.loc[("coverage", "True")].sum() - found.loc[("coverage", "True"), "best run"] == 1
 
 
+def test_judged_cells_are_those_that_did_not_choose(rows):
+    found = clusters.compute_judged(rows)
+    assert len(found) == 14
+    assert "stroke-clusters/0/age/q25" not in found  # a corner of the chessboard
+    printed = clusters.printed().loc[0, "age_q75"]
+    assert abs(found["stroke-clusters/0/age/q75"].value - printed) < 0.5
+
+
 def test_half_of_the_cells_choose_and_the_others_judge(rows):
     found = clusters.cross_judge(rows, draws=50)
     assert found.index.tolist() == [("shap", "True")]

@@ -1,0 +1,82 @@
+"""The table of the ledger: it finds, filters and sorts what it says, by mouse and by keyboard."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from book_sources import ROOT
+
+from clustcal.experiments.ledger import read_ledger
+from clustcal.experiments.results import FOLDER
+
+SCRIPT = ROOT / "book/_assets/ledger-table.js"
+SHOWN = "[...document.querySelectorAll('.ledger-searched tbody tr')].filter((row) => !row.hidden)"
+
+
+@pytest.fixture(scope="module")
+def evaluate(request):
+    """Evaluate a JavaScript expression where the script has been loaded: in Node, else in a browser."""
+    script = SCRIPT.read_text(encoding="utf-8")
+    if node := shutil.which("node"):
+
+        def in_node(expression):
+            program = f"{script}\nconsole.log(JSON.stringify({expression}));"
+            ended = subprocess.run([node, "-"], input=program, capture_output=True, text=True, check=True)
+            return json.loads(ended.stdout)
+
+        return in_node
+    page = request.getfixturevalue("browser")
+    page.open("about:blank")
+    page.page.add_script_tag(content=script.replace("typeof document", "typeof nothing"))
+    return page.run
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("48,842 samples", 48842),
+        ("0.30123 ± 0.00200", 0.30123),
+        ("\N{MINUS SIGN}4.500", -4.5),
+        ("≈2.9e-11", 2.9e-11),
+        ("≈+0.0035", 0.0035),
+        ("within tolerance", "within tolerance"),
+        ("", ""),
+    ],
+)
+def test_a_cell_is_sorted_by_its_first_number_or_its_text(evaluate, text, key):
+    assert evaluate(f"ledgerKey({json.dumps(text)})") == key
+
+
+def test_numbers_stand_before_texts_and_nothing_stands_last(evaluate):
+    for direction, expected in ((1, [-4.5, 2, "a", "b", ""]), (-1, [2, -4.5, "b", "a", ""])):
+        keys = json.dumps(["b", "", 2, "a", -4.5])
+        assert evaluate(f"{keys}.sort((a, b) => compareLedgerKeys(a, b, {direction}))") == expected
+
+
+@pytest.fixture
+def page(site, browser):
+    browser.open((site / "reproduction/scoreboard.html").as_uri())
+    return browser
+
+
+def test_the_table_is_searched_and_filtered(page):
+    stored = read_ledger(FOLDER / "claims.csv")
+    assert page.run(f"{SHOWN}.length") == len(stored)
+    page.page.get_by_label("Verdict").select_option("differs")
+    assert page.run(f"{SHOWN}.length") == (stored["verdict"] == "differs").sum()
+    page.page.get_by_label("Search", exact=True).last.fill("points runs")
+    assert page.run(f"{SHOWN}.map((row) => row.cells[1].textContent)") == ["points"]
+    assert page.run("document.querySelector('.ledger-count').textContent") == f"1 of {len(stored)} numbers"
+
+
+def test_the_table_is_sorted_by_keyboard(page):
+    page.page.get_by_label("Where").select_option("Tabular: all methods")
+    button = page.page.locator(".ledger-searched thead button", has_text="Printed")
+    for direction in ("ascending", "descending"):
+        button.focus()
+        page.page.keyboard.press("Enter")
+        assert page.run("document.querySelector('.ledger-searched [aria-sort]').ariaSort") == direction
+        printed = page.run(f"{SHOWN}.map((row) => parseFloat(row.cells[2].textContent))")
+        assert printed == sorted(printed, reverse=direction == "descending")
+    assert page.errors == []
