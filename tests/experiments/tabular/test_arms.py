@@ -31,3 +31,22 @@ def test_two_lists_share_nothing_and_choosing_numbers_exist():
     assert set(arms.CHOOSING) <= set(claims["id"])
     assert not judged & set(arms.CHOOSING)
     assert len(judged) > 200
+
+
+def test_only_data_sets_of_every_arm_are_compared():
+    rows, claims = make_paper_rows(OPEN), load_claims()
+    fewer = rows[rows["dataset"] != "adult"]
+    assert set(arms.common_rows({"": rows, "weighted": fewer})[""]["dataset"]) == set(PAPER_DATASETS) - {"Adult"}
+    off = rows.assign(ada_ece=np.where(rows["dataset"] == "adult", 9.0, rows["ada_ece"]))
+    assert arms.arm_distances({"": off, "weighted": fewer}, claims)[""] < 1e-9
+
+
+def test_the_papers_own_values_agree_entirely_and_others_by_their_ratio():
+    rows, claims = make_paper_rows(OPEN), load_claims()
+    is_platt = (rows["calibrator"] == "Platt") & (rows["representation"] == "Baseline")
+    other = rows.assign(nll=np.where(is_platt, 1.0, np.e) * rows["nll"])
+    table = arms.agreement({"": rows, "weighted": other}, claims)
+    assert table.loc["NLL", ("rank correlation", "printed")] == 1
+    assert table.loc["NLL", ("log ratio", "printed")] < 1e-9
+    np.testing.assert_allclose(table.loc["NLL", ("log ratio", "weighted")], 20 / 21)  # all but Platt itself
+    assert table.loc["ECE", ("log ratio", "weighted")] < 1e-9
