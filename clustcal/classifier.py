@@ -271,9 +271,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             and after calibration; with y, ``base_rate``, its share of the labels, and ``score_error`` and
             ``calibrated_error``, each mean less the base rate. With more than two classes the probability is that of
             the label predicted after calibration, and the base rate is how often this is right. Then for every column
-            of numbers in X its first and third quartile, ``"age q25"`` and ``"age q75"``; of other columns the most
-            frequent value, ``"work mode"``; nothing for texts and images, which have no columns. With several members
-            the index is (fold, cluster), as each member has clusters of its own.
+            of numbers or dates in X its first and third quartile, ``"age q25"`` and ``"age q75"`` (of dates the
+            earlier one where a quartile lies between two); for true and false the share of true among the known,
+            ``"smokes share"``; for other columns the most frequent value, ``"work mode"``; nothing for texts and
+            images, which have no columns. A cluster without rows has missing values. With several members the index is
+            (fold, cluster), as each member has clusters of its own.
 
         Raises
         ------

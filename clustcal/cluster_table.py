@@ -50,11 +50,28 @@ def columns_of(X, names=None):
 
 def _typical(frame, cluster):
     """Yield, for every column, what its values are in each cluster."""
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column):
-            quartiles = column.astype(float).groupby(cluster, observed=False).quantile([0.25, 0.75]).unstack()
+    for name, column in frame.items():
+        column = _with_type(column)
+        values = column.groupby(cluster, observed=False)
+        if pd.api.types.is_bool_dtype(column.dtype):
+            yield values.mean().astype(float).rename(f"{name} share")
+        elif pd.api.types.is_numeric_dtype(column.dtype):
+            quartiles = values.quantile([0.25, 0.75]).unstack()
             yield from (quartiles[q].rename(f"{name} q{100 * q:.0f}") for q in (0.25, 0.75))
+        elif column.dtype.kind in "mM":  # between two days there may be none that is meant: take the earlier of them
+            for q in (0.25, 0.75):
+                yield values.quantile(q, interpolation="lower").rename(f"{name} q{100 * q:.0f}")
         else:
-            modes = column.astype(object).groupby(cluster, observed=False).agg(lambda one: one.mode().get(0))
-            yield modes.rename(f"{name} mode")
+            yield values.agg(lambda one: one.mode().get(0)).rename(f"{name} mode")
+
+
+def _with_type(column):
+    """Return a column as truth values, numbers or times, where it holds such, and as objects otherwise."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if pd.api.types.is_bool_dtype(column.dtype) or (column.dtype == object and kind == "boolean"):
+        return column.astype("boolean")
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.astype(float)
+    if column.dtype.kind in "mM" or (column.dtype == object and kind in {"date", "datetime"}):
+        return pd.to_datetime(column) if column.dtype == object else column
+    return column.astype(object)
