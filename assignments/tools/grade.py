@@ -21,7 +21,7 @@ sys.path += [str(HERE), *map(str, sorted(HERE.glob("*.zip")))]  # `sandbox` is b
 import argparse
 import ast
 import csv
-import importlib
+import importlib.util
 import json
 import multiprocessing
 import re
@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from confinement import protection
-from sandbox import Ended, Failed, Limits, Nursery, Other, Student, Unknown
+from sandbox import CALLS_PACKAGE, Ended, Failed, Limits, Nursery, Other, Student, Unknown, plain_python
 
 import clustcal
 
@@ -41,6 +41,10 @@ BY_HAND = "**Your answer to question {}**"
 WARM = (
     *("matplotlib.pyplot", "scipy.optimize", "scipy.stats", "sklearn.cluster", "sklearn.isotonic"),
     *("sklearn.linear_model", "sklearn.metrics", "clustcal.experiments.tabular.runs"),
+)
+NAMELESS = (
+    'write your name into the set-up cell, as in NAME = "Ada Lovelace". Without it the grader has used the data of an '
+    "empty name."
 )
 LARGEST_NOTEBOOK = 20_000_000  # bytes
 
@@ -145,20 +149,51 @@ def which_key(cells, keys):
 
 
 def written_name(cells):
-    """Return what a student has written for NAME, which decides on the data."""
-    for kind, source in cells:
-        if kind == "code" and (line := re.search(r"^NAME\s*=\s*([\"'].{0,200}?[\"'])\s*(#.*)?$", source, re.MULTILINE)):
-            try:
-                return str(ast.literal_eval(line[1]))
-            except (SyntaxError, ValueError):
-                continue
-    return ""
+    """Return what a student has written for NAME, which decides on the data, and a sentence if that is no name."""
+    code = [source for kind, source in cells if kind == "code"]
+    code = [source for source in code if source.startswith(SETUP)] or code
+    named = [statement for source in code for statement in name_statements(source)]
+    if not named:
+        unreadable = any(re.search(r"^\s*NAME\b", source, re.MULTILINE) for source in code)
+        what = "could not be read, as its cell is not Python" if unreadable else "is not set in any cell"
+        return "", f"`NAME` {what}: {NAMELESS}"
+    value = named[-1].value
+    if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+        return "", f"`NAME` is not a text in quotation marks: {NAMELESS}"
+    return value.value, "" if value.value.strip() else f"`NAME` is empty: {NAMELESS}"
+
+
+def name_statements(source):
+    """Return the statements at the top level of a cell that give NAME a value."""
+    try:
+        body = ast.parse(plain_python(source)[0]).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    targets = {ast.Assign: lambda one: one.targets, ast.AnnAssign: lambda one: [one.target] if one.value else []}
+    assigned = [one for one in body if type(one) in targets]
+    return [one for one in assigned if any(ast.unparse(target) == "NAME" for target in targets[type(one)](one))]
+
+
+def with_name(setup, name):
+    """Return a set-up as it was handed out with a name written into it."""
+    return setup.replace('NAME = ""', f"NAME = {name!r}", 1) if name else setup
+
+
+def without_name(source):
+    """Return a set-up cell with the name taken out, to compare it with the one that was handed out."""
+    lines = source.split("\n")
+    for statement in reversed(name_statements(source)):
+        first, last = statement.lineno - 1, statement.end_lineno
+        rest = lines[last - 1].encode()[statement.end_col_offset :].decode().strip()
+        if statement.col_offset == 0 and (not rest or rest.startswith("#")):
+            lines[first:last] = ['NAME = ""']
+    return "\n".join(lines)
 
 
 # --- grading --------------------------------------------------------------------------------------------------------
 
 
-def grade(cells, keys, nursery, file="", limits=None):
+def grade(cells, keys, nursery, file="", limits=None, forbidden=()):
     """Grade the cells of one notebook.
 
     Parameters
@@ -171,6 +206,8 @@ def grade(cells, keys, nursery, file="", limits=None):
     file : str
         What to call it.
     limits : Limits, optional
+    forbidden : sequence of str, optional
+        Packages that answers may not run code of, but for questions that tell to use one.
 
     Returns
     -------
@@ -179,10 +216,11 @@ def grade(cells, keys, nursery, file="", limits=None):
     limits = limits or Limits()
     report = Report(file)
     key = which_key(cells, keys)
-    report.assignment, report.name = key["assignment"], written_name(cells)
-    setup = key["setup"].replace('NAME = ""', f"NAME = {report.name!r}", 1)
+    report.assignment = key["assignment"]
+    report.name, nameless = written_name(cells)
+    setup = with_name(key["setup"], report.name)
     code = {number: source for number, (kind, source) in enumerate(cells, 1) if kind == "code"}
-    report.remarks += changes(code.values(), key)
+    report.remarks += [*([nameless] if nameless else []), *changes(code.values(), key)]
     own = {number: source for number, source in code.items() if not is_ours(source, key)}
     with Student(nursery, setup, own, limits) as student:
         with suppress(Ended):  # the notes say why
@@ -194,7 +232,7 @@ def grade(cells, keys, nursery, file="", limits=None):
             if question.get("by_hand"):
                 report.essay, report.essay_of = essay(cells, question), question["points"]
                 continue
-            reason = judge(question, student, namespace, limits)
+            reason = judge(question, student, namespace, limits, forbidden)
             if reason and normal(question["stub"]) in blank:
                 reason = "Not answered: its cell is as it was handed out."
             report.verdicts.append(
@@ -211,12 +249,12 @@ def trusted_setup(setup):
     return namespace
 
 
-def judge(question, student, namespace, limits):
+def judge(question, student, namespace, limits, forbidden=()):
     """Return why an answer is not right, or nothing."""
-    answers = {}
+    answers, forbidden = {}, () if question["package"] else forbidden
     for name in question["answers"]:
         try:
-            answers[name] = student.value(name)
+            answers[name] = student.value(name, forbidden)
         except Unknown:
             return (
                 f"`{name}` is not defined: was its cell deleted, the name changed, or did the cell stop with an error?"
@@ -227,15 +265,11 @@ def judge(question, student, namespace, limits):
             return f"The value of `{name}` could not be read ({error.kind}: {error.words})."
         if isinstance(answers[name], Other) and answers[name].kind != "ellipsis":
             return f"`{name}` is of the type {answers[name].kind}; the question asks for something else."
-    for hidden, checks in ((False, question["shown"]), (True, question["hidden"])):
+    for hidden, checks in ((False, question["checks"]), (True, question["hidden"])):
         for check in checks:
-            if reason := failure(check, {**namespace, **answers, "print": silent}, hidden, limits):
+            if reason := failure(check, {**namespace, **answers}, hidden, limits):
                 return reason
     return ""
-
-
-def silent(*words, **how):
-    """Print nothing, where a check would tell a student that it has passed."""
 
 
 def failure(check, namespace, hidden, limits):
@@ -247,6 +281,8 @@ def failure(check, namespace, hidden, limits):
     except Ended as end:
         return ending(end, limits)
     except Failed as error:
+        if error.kind == CALLS_PACKAGE:
+            return f"Your code runs `{error.words}`; in this question the code has to be your own."
         where = f" in line {error.line} of its cell" if error.line else ""
         said = f"{error.kind}: {error.words}" if error.words and not hidden else error.kind
         return f"Your code stops with {said}{where}, when {'a hidden' if hidden else 'the'} check calls it."
@@ -260,7 +296,7 @@ def failure(check, namespace, hidden, limits):
 def is_ours(source, key):
     """Whether a cell is the grader's: a check, or the set-up unless somebody has added to it."""
     if source.startswith(SETUP):
-        return normal(re.sub(r"^NAME\s*=.*$", 'NAME = ""', source, count=1, flags=re.MULTILINE)) == normal(key["setup"])
+        return normal(without_name(source)) == normal(key["setup"])
     return source.startswith((CHECK, INSTALL))
 
 
@@ -321,7 +357,7 @@ def essay(cells, question):
 # --- many notebooks, side by side -----------------------------------------------------------------------------------
 
 
-def grade_all(tasks, key_places, limits=None, jobs=None):
+def grade_all(tasks, key_places, limits=None, jobs=None, forbidden=()):
     """Yield the reports of many notebooks, as they are ready.
 
     Parameters
@@ -332,11 +368,13 @@ def grade_all(tasks, key_places, limits=None, jobs=None):
     limits : Limits, optional
     jobs : int, optional
         How many at a time; by default as many as there are cores.
+    forbidden : sequence of str, optional
+        See `grade`.
     """
     warm_up()
     jobs = max(1, min(os.cpu_count() if jobs is None else jobs, len(tasks)))
     context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, start_worker, (find_keys(key_places), limits)) as pool:
+    with context.Pool(jobs, start_worker, (find_keys(key_places), limits, forbidden)) as pool:
         yield from pool.imap_unordered(grade_task, tasks)
 
 
@@ -351,9 +389,9 @@ def warm_up():
 WORKER = {}
 
 
-def start_worker(key_files, limits):
+def start_worker(key_files, limits, forbidden):
     WORKER["nursery"] = Nursery()  # first, so that it has not seen the keys
-    WORKER["limits"] = limits
+    WORKER["how"] = {"limits": limits, "forbidden": forbidden}
     WORKER["keys"] = [load_key(file) for file in key_files]
 
 
@@ -361,7 +399,7 @@ def grade_task(task):
     file, notebook = task
     try:
         cells = read_notebook(notebook) if isinstance(notebook, str | Path) else notebook
-        return grade(cells, WORKER["keys"], WORKER["nursery"], file, WORKER["limits"])
+        return grade(cells, WORKER["keys"], WORKER["nursery"], file, **WORKER["how"])
     except NotAssigned as error:
         return Report(file, remarks=[str(error)])
 
@@ -383,11 +421,11 @@ def write_csv(reports, path):
             table.writerow([f"'{cell}" if str(cell)[:1] in tuple("=+-@\t\r") and cell != "" else cell for cell in row])
 
 
-def gradescope(root, key, limits=None):
+def gradescope(root, key, limits=None, forbidden=()):
     """Grade the submission in Gradescope's folders, and write what it shows to the student."""
     submitted = sorted(path for path in (root / "submission").rglob("*.ipynb") if not path.name.startswith("."))
     if len(submitted) == 1:
-        (report,) = grade_all([(submitted[0].name, submitted[0])], [key], limits, jobs=1)
+        (report,) = grade_all([(submitted[0].name, submitted[0])], [key], limits, 1, forbidden)
     else:
         report = Report("", remarks=[f"Hand in one notebook (.ipynb); there are {len(submitted)} in this submission."])
     tests = [
@@ -415,13 +453,16 @@ def main(arguments=None):
     parser.add_argument("--jobs", type=int, help="how many at a time (default: one per core)")
     parser.add_argument("--seconds", type=float, default=Limits.cell, help="limit per cell")
     parser.add_argument("--gigabytes", type=float, default=Limits.memory / 1e9, help="limit of memory")
+    parser.add_argument("--forbid", nargs="+", default=[], metavar="PACKAGE", help="packages that answers may not call")
     parser.add_argument("--gradescope", type=Path, metavar="ROOT", help="grade the one submission in these folders")
     given = parser.parse_args(arguments)
     if not hasattr(os, "fork"):
         sys.exit("Grading needs Linux or macOS; on Windows, run it in WSL.")
     limits = Limits(given.seconds, max(Limits.total, 6 * given.seconds), int(given.gigabytes * 1e9))
+    if unknown := [name for name in given.forbid if not importlib.util.find_spec(name)]:
+        sys.exit(f"--forbid names {unknown[0]!r}, which is not installed here.")
     if given.gradescope:
-        return gradescope(given.gradescope, HERE, limits)
+        return gradescope(given.gradescope, HERE, limits, given.forbid)
     files = sorted({f for p in given.notebooks for f in (p.rglob("*.ipynb") if p.is_dir() else [p])})
     files = [file for file in files if ".ipynb_checkpoints" not in file.parts]
     if not files or not find_keys(given.key):
@@ -430,7 +471,7 @@ def main(arguments=None):
         if not stopped:
             print(f"Not prevented on this machine: a notebook could {what}.", file=sys.stderr)
     reports = []
-    for report in grade_all([(str(file), file) for file in files], given.key, limits, given.jobs):
+    for report in grade_all([(str(file), file) for file in files], given.key, limits, given.jobs, given.forbid):
         reports.append(report)
         show_progress(len(reports), len(files), report.file)
     write_csv(reports, given.output)

@@ -4,7 +4,8 @@ A master has a set-up cell, and then questions, which open with a heading ``## Q
 Tags of the code cells say what they are for:
 
 answer
-    What a student finds and completes. The names that it binds are those that are graded.
+    What a student finds and completes. The names that it binds are those that are graded. A second tag, ``package``,
+    says that the question tells to use the package, so that it stays allowed where a course forbids it.
 solution
     The answer that gets all points.
 wrong
@@ -33,6 +34,19 @@ HEADING = re.compile(
 )
 RUBRIC = "### Solution and rubric"
 PASSED = 'print("Right so far.")'
+# Ends the set-up cell. A function without content is known by its code: no answer is called.
+UNANSWERED = """
+
+def unanswered(question, *names):  # for the checks: is there an answer yet?
+    def blank(): ...
+
+    content = lambda code: (code.co_code, code.co_consts)
+    for name in names:
+        answer = globals().get(name, ...)
+        if answer is ... or content(getattr(answer, "__code__", unanswered.__code__)) == content(blank.__code__):
+            print(f"Question {question} has no answer yet: write `{name}` in the cell above, run it, then this cell.")
+            return True
+    return False"""
 STUB_BY_HAND = grade.BY_HAND + "\n\nWrite it here."
 
 
@@ -47,6 +61,7 @@ class Question:
     by_hand: bool = False
     rubric: str = ""
     answer: str = ""
+    package: bool = False
     solution: str = ""
     wrong: list = field(default_factory=list)
     check: list = field(default_factory=list)
@@ -73,11 +88,16 @@ class Question:
         """What the grader has to know."""
         if self.by_hand:
             return {"id": self.id, "points": self.points, "by_hand": True, "stub": STUB_BY_HAND.format(self.id)}
-        shown = [f"{grade.CHECK}{self.id}\n{check}\n{PASSED}" for check in self.check]
         return {
-            "id": self.id, "points": self.points, "answers": self.names, "stub": self.answer,
-            "shown": shown, "hidden": self.hidden_check,
+            "id": self.id, "points": self.points, "answers": self.names, "stub": self.answer, "package": self.package,
+            "shown": [self.shown(check) for check in self.check], "checks": self.check, "hidden": self.hidden_check,
         }  # fmt: skip
+
+    def shown(self, check):
+        """Return a check as students see it: without an answer it says so, and with a right one that it passed."""
+        number, names = self.id.rpartition("-")[2], ", ".join(f'"{name}"' for name in self.names)
+        guarded = textwrap.indent(f"{check}\n{PASSED}", "    ")
+        return f"{grade.CHECK}{self.id}\nif not unanswered({number}, {names}):\n{guarded}"
 
 
 @dataclass
@@ -98,7 +118,7 @@ class Master:
         questions = [question.key for question in self.questions]
         return {"assignment": self.name, "short": self.short, "setup": self.setup, "questions": questions}
 
-    def cells(self, answers=None, whole=False):
+    def cells(self, answers=None, whole=False, name=""):
         """Return the cells of a notebook as (type, source).
 
         Parameters
@@ -107,9 +127,11 @@ class Master:
             The code that answers a question, by its id; where there is none, the cell is as it is handed out.
         whole : bool, default=False
             For instructors: with solutions, planted errors, hidden checks and rubrics.
+        name : str, default=""
+            Whose notebook it is.
         """
         answers = answers or {}
-        cells = [("markdown", self.intro), ("code", self.setup)]
+        cells = [("markdown", self.intro), ("code", grade.with_name(self.setup, name))]
         for question in self.questions:
             cells.append(("markdown", question.text))
             if question.by_hand:
@@ -148,8 +170,10 @@ def read_master(path):
                     raise ValueError(f"{path.name}: text that belongs to no question: {text[:60]!r}.")
         elif tags == ["set-up"]:
             master.setup = f"{grade.SETUP}{master.name}. Write your name, and run this cell first.\n{cell.source}"
-        elif tags in (["answer"], ["solution"]):
+            master.setup += UNANSWERED
+        elif tags in (["answer"], ["answer", "package"], ["solution"]):
             setattr(question, tags[0], cell.source)
+            question.package |= "package" in tags
         elif tags in (["wrong"], ["check"], ["hidden-check"]):
             getattr(question, tags[0].replace("-", "_")).append(cell.source)
         else:

@@ -10,6 +10,7 @@ Standard library, numpy and pandas only; Linux and macOS. What a process may do 
 import base64
 import builtins
 import json
+import numbers
 import os
 import pickle
 import re
@@ -17,15 +18,23 @@ import select
 import signal
 import socket
 import struct
+import sys
 import tempfile
 import time
+from collections import deque
+from collections.abc import ItemsView, KeysView, ValuesView
+from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from confinement import end_with_parent, lock_down, own_user
 
 LARGEST_ANSWER = 50_000_000  # bytes
+CALLS_PACKAGE = "runs code of a package that is not allowed"  # in place of the type of an error
 
 
 @dataclass(frozen=True)
@@ -129,15 +138,18 @@ class Student:
                             raise
                         break
 
-    def value(self, name):
-        """Return a value of the notebook; a function is returned as one that asks the process."""
+    def value(self, name, forbidden=()):
+        """Return a value of the notebook; a function is returned as one that asks the process.
+
+        ``forbidden`` are packages, and a call of the function fails with `CALLS_PACKAGE` if it runs code of them.
+        """
         self.run()
         found = self._ask("value", name)
-        return (lambda *args, **kwargs: self.call(name, args, kwargs)) if found is FUNCTION else found
+        return (lambda *args, **kwargs: self.call(name, args, kwargs, forbidden)) if found is FUNCTION else found
 
-    def call(self, name, args, kwargs):
+    def call(self, name, args, kwargs, forbidden=()):
         self.run()
-        return self._ask("call", name, args, kwargs)
+        return self._ask("call", name, args, kwargs, forbidden)
 
     def _ask(self, *question):
         started = time.monotonic()
@@ -211,25 +223,69 @@ class Other:
 
 
 def encode(value):
-    """Return a value as JSON can hold it, [kind, content]; the inverse of `decode`."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return ["plain", value]
-    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
-        return ["plain", value.item()]
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
-        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
-        return ["array", [value.dtype.str, value.shape, data]]
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
-        return ["objects", encode(value.tolist())]
-    if isinstance(value, pd.Series):
-        return ["series", [encode(value.index.tolist()), encode(value.to_numpy())]]
-    if isinstance(value, pd.DataFrame):
-        return ["frame", [encode(value.index.tolist()), [[encode(c), encode(value[c].to_numpy())] for c in value]]]
-    if isinstance(value, list | tuple | set):
-        return [type(value).__name__, [encode(one) for one in value]]
-    if isinstance(value, dict):
-        return ["dict", [[encode(key), encode(one)] for key, one in value.items()]]
+    """Return a value as JSON can hold it, [kind, content]; `decode` makes it a value again.
+
+    Subclasses travel as their base types: a namedtuple as a tuple, a defaultdict as a dict, a masked array as an array.
+    So do numbers of numpy, `fractions` and `decimal`, and the containers of pandas.
+    """
+    for types, encoded in ENCODERS:
+        if isinstance(value, types) and (pair := encoded(value)) is not None:
+            return pair
     return ["function", None] if callable(value) and not isinstance(value, type) else ["other", type(value).__name__]
+
+
+def encode_array(values):
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        values = values.astype(float).filled(np.nan)
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        values = values.astype(float)
+    if values.dtype.kind in "biuf":
+        data = base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
+        return ["array", [values.dtype.str, values.shape, data]]
+    return ["objects", encode(values.tolist())] if values.dtype.kind in "OU" else None
+
+
+def encode_frame(frame):
+    columns = [[encode(name), encode(frame.iloc[:, i].to_numpy())] for i, name in enumerate(frame.columns)]
+    return ["frame", [encode(frame.index.tolist()), columns]]
+
+
+def encode_items(kind):
+    return lambda values: [kind, [encode(one) for one in values]]
+
+
+def encode_dict(values):
+    return ["dict", [[encode_key(name), encode(one)] for name, one in values.items()]]
+
+
+def encode_key(name):
+    key = encode(name)  # what has a hash may have a base type that has none
+    return key if key[0] in {"plain", "tuple", "frozenset", "function", "other"} else ["other", type(name).__name__]
+
+
+def plain(value):
+    return ["plain", value]
+
+
+# Types, and what encodes them or returns nothing if it cannot; the first that fits counts.
+ENCODERS = (
+    ((type(None), bool, int, float, str), plain),
+    (np.bool_, lambda value: plain(bool(value))),
+    (np.integer, lambda value: plain(int(value))),
+    ((np.floating, numbers.Rational, Decimal), lambda value: plain(float(value))),
+    ((type(pd.NA), type(pd.NaT)), lambda value: plain(float("nan"))),
+    (np.ndarray, encode_array),
+    (pd.Series, lambda series: ["series", [encode(series.index.tolist()), encode(series.to_numpy())]]),
+    (pd.DataFrame, encode_frame),
+    ((pd.Index, pd.api.extensions.ExtensionArray), lambda values: encode(np.asarray(values))),
+    ((list, deque, KeysView, ValuesView, ItemsView), encode_items("list")),
+    ((tuple, range), encode_items("tuple")),
+    (frozenset, encode_items("frozenset")),
+    (set, encode_items("set")),
+    (dict, encode_dict),
+)
+CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 def decode(pair):
@@ -250,8 +306,8 @@ def decode(pair):
         index, columns = decode(content[0]), content[1]
         frame = pd.DataFrame(dict(enumerate(decode(values) for _, values in columns)), index=index)
         return frame.set_axis([decode(name) for name, _ in columns], axis=1)
-    if kind in {"list", "tuple", "set"}:
-        return {"list": list, "tuple": tuple, "set": set}[kind](decode(one) for one in content)
+    if kind in CONTAINERS:
+        return CONTAINERS[kind](decode(one) for one in content)
     if kind == "dict":
         return {decode(key): decode(value) for key, value in content}
     if kind == "function":
@@ -302,12 +358,35 @@ def live(connection):
             elif action == "value":
                 answer = {"value": encode(namespace[name])}
             else:
-                args, kwargs = content
-                answer = {"value": encode(namespace[name](*args, **kwargs))}
+                args, kwargs, forbidden = content
+                with watching(forbidden) as used:
+                    answer = {"value": encode(namespace[name](*args, **kwargs))}
+                if used:
+                    answer = {"failed": [CALLS_PACKAGE, used[0], None]}
             answer = json.dumps(answer)
         except BaseException as error:
             answer = json.dumps({"failed": described(error)})
         send(connection, answer.encode())
+
+
+@contextmanager
+def watching(packages):
+    """Note which functions of some packages are run, under whatever name they are called, as ``package.function``."""
+    used, others = [], set()
+    folders = {f"{Path(find_spec(name).origin).parent}{os.sep}": name for name in packages}
+
+    def note(frame, event, argument):  # for every call of a function of Python, so it has to be quick
+        file = frame.f_code.co_filename
+        if file not in others:
+            used.extend(f"{name}.{frame.f_code.co_name}" for folder, name in folders.items() if file.startswith(folder))
+            others.add(file)
+
+    if folders:
+        sys.settrace(note)
+    try:
+        yield used
+    finally:
+        sys.settrace(None)
 
 
 def described(error):

@@ -83,10 +83,13 @@ def murphy(y, p):
     return parts.reliability, parts.resolution, parts.uncertainty
 """,
         """
+from collections import namedtuple
+
 def murphy(y, p):
     table = pd.DataFrame({"y": y, "p": p})
     table["o"] = table.groupby("p").y.transform("mean")
-    return np.array([((table.p - table.o) ** 2).mean(), table.o.var(ddof=0), table.y.var(ddof=0)])
+    Parts = namedtuple("Parts", "reliability resolution uncertainty")
+    return Parts(((table.p - table.o) ** 2).mean(), table.o.var(ddof=0), table.y.var(ddof=0))
 """,
     ],
     "calibrators-1": [
@@ -225,12 +228,13 @@ def error_after_rejection(y, p, share):
     ],
     "decisions-5": [
         """
-p_cal, y_cal, p_test, y_test = scores.P_cal, scores.y_cal, scores.P_test, scores.y_test
 from scipy.optimize import minimize
 features = lambda p: np.column_stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
 X = features(p_cal)
-theta = minimize(lambda t: np.mean(np.logaddexp(0, X @ t) - y_cal * (X @ t)), [1, 1, 0], tol=1e-12).x
+loss = lambda t: np.mean(np.logaddexp(0, X @ t) - y_cal * (X @ t))
+theta = minimize(loss, [1, 1, 0], bounds=[(0, None), (0, None), (None, None)], tol=1e-12).x
 q = 1 / (1 + np.exp(-features(p_test) @ theta))
+calibrated = q.tolist()
 cost = lambda risk: sum(1 if r > 0.025 else 40 * s for r, s in zip(risk, y_test)) / len(y_test)
 cost_raw, cost_calibrated = cost(p_test), cost(q)
 examined_raw, examined_calibrated = int((p_test > 1 / 40).sum()), float((q > 1 / 40).sum())
@@ -421,11 +425,16 @@ def half_width(values, level=0.95):
     ],
     "reproduction-3": [
         """
-fitted = ClusteredCalibration(random_state=split).fit(scores.P_cal, scores.y_cal, scores.Z_cal["shap"])
-q = fitted.predict_proba(scores.P_test, scores.Z_test["shap"])[:, 1]
-live_nll = float(-np.mean(scores.y_test * np.log(q) + (1 - scores.y_test) * np.log(1 - q)))
 key = ["n_estimators", "max_depth", "seed", "calibrator", "representation"]
-stored_nll = runs.set_index(key).sort_index().loc[(300, 8, split, "Platt", "SHAP"), "NLL"]
+stored_nll = lambda runs, split: runs.set_index(key).sort_index().loc[(300, 8, split, "Platt", "SHAP"), "NLL"]
+
+def run_again(scores, rows, split):
+    part = {kind: np.take(scores[f"{kind}_cal"], rows, axis=0) for kind in ("P", "y")}
+    fitted = ClusteredCalibration(random_state=split).fit(part["P"], part["y"], scores["Z_cal"]["shap"][rows])
+    q = fitted.predict_proba(scores.P_test, scores.Z_test["shap"])[:, 1]
+    return np.float32(-np.mean(scores.y_test * np.log(q) + (1 - scores.y_test) * np.log(1 - q)))
+
+my_nll = pd.Series([run_again(scores, list(patients), split)])[0]
 """,
     ],
     "reproduction-4": [

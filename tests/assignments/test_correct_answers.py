@@ -15,13 +15,17 @@ def with_name(cells, name):
     return [(kind, source.replace('NAME = ""', f"NAME = {name!r}")) for kind, source in cells]
 
 
+def with_own_name(cells):
+    return with_name(cells, NAMES[0])
+
+
 def notebooks():
     """Yield (file, cells): for every assignment its other answers, and its solution for some names."""
     for name, master in MASTERS.items():
         questions = [question for question in master.questions if not question.by_hand]
         for i, answers in enumerate(zip_longest(*(ANSWERS[question.id] for question in questions))):
             chosen = {q.id: answer or q.solution for q, answer in zip(questions, answers, strict=True)}
-            yield f"{name} other answers {i}.ipynb", master.cells(chosen)
+            yield f"{name} other answers {i}.ipynb", with_own_name(master.cells(chosen))
         for i, person in enumerate(NAMES):
             yield f"{name} name {i}.ipynb", with_name(master.cells({q.id: q.solution for q in questions}), person)
 
@@ -50,7 +54,7 @@ def test_every_question_has_another_right_answer():
 def test_planted_errors_lose_their_question_whatever_the_name(graded):
     """Of the questions on data by name."""
     files, lost = {}, {}
-    for master, number in (("03-decisions", 5), ("04-theory", 2), ("06-reproduction", 3)):
+    for master, number in (("02-calibrators", 1), ("03-decisions", 5), ("04-theory", 2), ("06-reproduction", 3)):
         question = MASTERS[master].questions[number - 1]
         for i, (_, code) in enumerate(question.errors):
             for person in NAMES[:3]:

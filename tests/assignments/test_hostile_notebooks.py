@@ -14,6 +14,7 @@ from submitting import TOOLS, notebook, run
 
 MASTER, OTHER = all_masters(["01-measuring", "02-calibrators"])
 SOLUTIONS = {question.id: question.solution for question in MASTER.questions}
+NAME = "Ada Lovelace"
 POINTS = {f"Q{i}": str(question.points) for i, question in enumerate(MASTER.questions, 1)}
 ECE = MASTER.questions[1].solution
 
@@ -25,7 +26,7 @@ def answer(code):
 
 def answered(cell):
     """Return the cells of the solution, with this cell as the answer to question 2."""
-    return MASTER.cells(SOLUTIONS | {"measuring-2": cell})
+    return MASTER.cells(SOLUTIONS | {"measuring-2": cell}, name=NAME)
 
 
 SOLVED = answered(ECE)
@@ -47,6 +48,10 @@ def replaced(old, new, cells=SOLVED):
 
 ECE_WITH_MATH = "return math.fsum([metrics.ece(y, p, n_bins=n_bins)])"
 SETUP = "The set-up cell is missing or changed; the grader has run its own first."
+LINE = f"NAME = {NAME!r}"
+EMPTY, NO_TEXT = "`NAME` is empty: write your name", "`NAME` is not a text in quotation marks: write your name"
+MURPHY = SOLUTIONS["measuring-5"].replace("return reliability, resolution", "return Parts(reliability, resolution")
+MURPHY = "from collections import namedtuple\nParts = namedtuple('Parts', 'a b c')\n" + MURPHY + ")"
 NOT_A_NOTEBOOK = "This is not a notebook as Jupyter and Colab save it (.ipynb)"
 TOO_LONG, ENDED = "takes more than 4 seconds; is there a loop that does not end?", "It ended the process"
 MEMORY, MAGIC = "asks for more memory than the 1 GB that there are", "lines for Jupyter alone (% and !) were left out"
@@ -82,14 +87,28 @@ ACCIDENTS = {
     "deleted answer": (without("def chance_ece"), "Q3", "`chance_ece` is not defined: was its cell deleted"),
     "deleted checks": (without("# Check of"), "", "5 of 5 checks are missing or changed; the grader has used its own."),
     "deleted set-up": (without("# Set-up of"), "", SETUP),
+    "deleted set-up and name": (without("# Set-up of"), "", "`NAME` is not set in any cell"),
     "deleted texts": ([cell for cell in SOLVED if cell[0] == "code"], "", ""),
     "only one answer": ([("code", "# Set-up of assignment 01-measuring"), ("code", ECE)], "Q1 Q3 Q4 Q5", "not defined"),
     "changed check": (replaced("0.05), ", "0.5), ", answer("return 0.5")), "Q2", "1 of 5 checks are missing"),
     "changed set-up": (replaced("permutation", "choice"), "", SETUP),
     "more in the set-up": (replaced("import numpy", "import math, numpy", answer(ECE_WITH_MATH)), "", SETUP),
-    "set-up with a name": (replaced('NAME = ""', "NAME='Ada'  # that is me"), "", ""),
+    "set-up with a name": (replaced(LINE, "NAME='Ada'  # that is me"), "", ""),
+    "name in brackets": (replaced(LINE, "NAME = (\n    'Ada '\n    'Lovelace'\n)"), "", ""),
+    "name on three lines": (replaced(LINE, 'NAME: str = """Ada\nLovelace\n"""'), "", ""),
+    "name and more on a line": (replaced(LINE, f"{LINE}; import math", answer(ECE_WITH_MATH)), "", SETUP),
+    "second name": (replaced(LINE, f'NAME = ""\n{LINE}'), "", SETUP),
+    "empty name": (replaced(LINE, 'NAME = "  "'), "", EMPTY),
+    "name without quotes": (replaced(LINE, "NAME = Ada"), "", NO_TEXT),
+    "name with two words and no quotes": (replaced(LINE, f"NAME = {NAME}"), "", "`NAME` could not be read"),
+    "name in curly quotes": (replaced(LINE, "NAME = “Ada”"), "", "`NAME` could not be read"),
+    "computed name": (replaced(LINE, 'NAME = "Ada" + " Lovelace"'), "", NO_TEXT),
+    "formatted name": (replaced(LINE, 'NAME = f"Ada"'), "", NO_TEXT),
+    "number for a name": (replaced(LINE, "NAME = 12345"), "", NO_TEXT),
+    "no name at all": (replaced(LINE, ""), "", "`NAME` is not set in any cell"),
+    "named tuple": (MASTER.cells(SOLUTIONS | {"measuring-5": MURPHY}, name=NAME), "", ""),
     "cells in another order": ([SOLVED[0], *reversed(SOLVED[1:])], "", ""),
-    "no answer": (MASTER.cells(), ALL, "Question measuring-2: Not answered: its cell is as it was handed out."),
+    "no answer": (MASTER.cells(name=NAME), ALL, "Question measuring-2: Not answered: its cell is as it was"),
     "nothing returned": (answer("0.05"), "Q2", "Your function returns nothing: is there a `return`?"),
     "text as an answer": (answer("return 'five percent'"), "Q2", OTHER_KIND),
     "no function": (answered("expected_calibration_error = 0.05"), "Q2", OTHER_KIND),
@@ -158,7 +177,7 @@ ON_PURPOSE = {
     "threads": (plus("import threading\nthreading.Thread(target=print).start()"), "", "can't start new thread"),
     "network": (plus("from urllib.request import urlopen\nurlopen('http://192.0.2.1/', timeout=1)"), "", "URLError"),
     "ending the grader": (plus("import os\nos.kill(os.getppid(), 9)"), "", "PermissionError"),
-    "formula for a spreadsheet": (replaced('NAME = ""', 'NAME = "=HYPERLINK(1)"'), "", ""),
+    "formula for a spreadsheet": (replaced(LINE, 'NAME = "=HYPERLINK(1)"'), "", ""),
 }  # fmt: skip
 CASES = ACCIDENTS | ON_PURPOSE
 # These are handed in only where `protection` says that they are stopped.

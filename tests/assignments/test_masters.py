@@ -1,15 +1,21 @@
 """Masters are complete and proved; notebooks and zips follow from them, and students get nothing that is not theirs."""
 
+import hashlib
 import io
 import json
+import pickle
 import re
 import tomllib
 import zipfile
+from contextlib import redirect_stdout
 from fnmatch import fnmatch
 
 import build_assignments
+import grade
 import masters
 import nbformat
+import numpy as np
+import pandas as pd
 import pytest
 from build_assignments import STUDENTS, all_masters, instructors_zip, notebook
 from sandbox import Limits
@@ -169,6 +175,76 @@ def test_the_notebook_is_valid_has_no_outputs_and_installs_the_package(master):
     assert '%pip install --quiet "clustcal @ git+' in made.cells[1].source
     stops = [cell for cell in made.cells if "assert " in cell.source and "raises-exception" not in cell.metadata.tags]
     assert stops == [], "running all cells would stop at a check that fails"
+
+
+def run_as_student(cells):
+    """Run the cells one after the other; return what each check prints."""
+    namespace, said = {"__name__": "__main__"}, []
+    for kind, source in cells:
+        if kind == "code":
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(source, namespace)
+            if source.startswith(grade.CHECK):
+                said.append(printed.getvalue())
+    return said
+
+
+@pytest.mark.slow
+@each_master
+def test_a_check_without_an_answer_says_so_in_one_sentence(master):
+    graded = [question for question in master.questions if not question.by_hand]
+    for cells in (
+        master.cells(),
+        master.cells({q.id: re.sub(r"(?m)^    \.\.\.$", "    pass", q.answer) for q in graded}),
+    ):
+        assert run_as_student(cells) == [
+            f"Question {question.id.rpartition('-')[2]} has no answer yet: write `{question.names[0]}` in the cell "
+            "above, run it, then this cell.\n"
+            for question in graded
+            for _ in question.check
+        ]
+
+
+@pytest.mark.slow
+@each_master
+def test_a_check_says_that_a_right_answer_is_right_so_far(master):
+    solutions = {question.id: question.solution for question in master.questions}
+    checks = sum(len(question.check) for question in master.questions)
+    assert run_as_student(master.cells(solutions)) == ["Right so far.\n"] * checks
+
+
+@each_master
+def test_a_check_is_only_left_out_where_there_is_no_answer(master):
+    """A short answer is one: `unanswered` looks for a function without content and for a value that is not there."""
+    namespace = {}
+    exec(masters.UNANSWERED, namespace)
+    for question in master.questions:
+        for code in ["return 0", "return []", "return x", "yield", "raise ValueError", "x += 1"]:
+            for name in question.names:
+                exec(f"def {name}(x=0):\n    {code}", namespace)
+            assert not namespace["unanswered"](1, *question.names)
+        for value in ["0", "None", "lambda: 0", "len", "float", "[...]"]:
+            exec("\n".join(f"{name} = {value}" for name in question.names), namespace)
+            assert not namespace["unanswered"](1, *question.names)
+
+
+def content(value):
+    """Return what tells the data of two set-ups apart, as bytes."""
+    if isinstance(value, dict):
+        return b"".join(content(one) for one in value.values())
+    return pickle.dumps(value) if isinstance(value, np.ndarray | float | pd.DataFrame) else b""
+
+
+@pytest.mark.slow
+@each_master
+def test_every_student_of_a_class_has_other_data(master):
+    data = set()
+    for i in range(12):
+        namespace = {"__name__": "__main__"}
+        exec(grade.with_name(master.setup, f"Student {i}"), namespace)
+        data.add(hashlib.sha256(content({k: v for k, v in namespace.items() if not k.startswith("__")})).hexdigest())
+    assert len(data) == 12
 
 
 @each_master
