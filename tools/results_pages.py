@@ -89,10 +89,10 @@ def state_reproduction(ledger):
     agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
-        f"once; {len(judged)} of these could be judged so far. {measured.sum()} were measured in runs of our own: "
+        f"once; {len(judged)} of these could be judged so far. In runs of our own {measured.sum()} were measured: "
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
         f"differ. Of {(~measured).sum()} that were counted, computed or are settings {(agree & ~measured).sum()} "
-        f"agree. Of the others {count['blocked']} need data that not everybody may have, and {count['not attempted']} "
+        f"agree. Of the rest, {count['blocked']} need data that not everybody may have, and {count['not attempted']} "
         "have not been attempted, above all those on images and texts."
     )
 
