@@ -31,10 +31,11 @@ def check_at_least_0(name, value):
         raise ValueError(f"{name} is {shown(value)}; expected a number of at least 0.")
 
 
-def check_one_of(name, value, choices):
-    """Raise a ValueError unless the parameter is one of the choices."""
+def check_one_of(name, value, choices, *, otherwise=None):
+    """Raise a ValueError unless the parameter is one of the choices; ``otherwise`` says what else the caller takes."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {shown(value)}; expected one of {tuple(choices)}.")
+        also = "" if otherwise is None else f" or {otherwise}"
+        raise ValueError(f"{name} is {shown(value)}; expected one of {tuple(choices)}{also}.")
 
 
 def check_whole_number(name, value, lowest=1):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit, softmax
 
-from clustcal.core.parameters import shown
+from clustcal.core.parameters import check_one_of, shown
 
 # log p and log(1 - p) are taken at the nearest float64 to 0 and 1 that has a logit, as scikit-learn does.
 EPS = np.finfo(np.float64).eps
@@ -258,8 +258,7 @@ def bin_edges(p, n_bins, strategy="uniform", weights=None):
     >>> bin_edges(None, [0, 0.001, 0.01, 1])
     array([0.   , 0.001, 0.01 , 1.   ])
     """
-    if strategy not in STRATEGIES:
-        raise ValueError(f"strategy is {strategy!r}; expected one of {STRATEGIES}.")
+    check_one_of("strategy", strategy, STRATEGIES)
     if hasattr(n_bins, "__len__") and not isinstance(n_bins, str):
         return _own_edges(n_bins)
     n_bins = _number_of_bins(n_bins, p, weights)
@@ -297,8 +296,7 @@ def confidence_columns(P, kind):
 
     The most probable one for the kind ``"top-label"``, the second of two for ``"positive"``.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    check_one_of("kind", kind, KINDS)
     if kind == "top-label":
         return P.argmax(axis=1)
     if P.shape[1] != 2:

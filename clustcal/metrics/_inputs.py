@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
-from clustcal.core.parameters import shown
+from clustcal.core.parameters import check_one_of, shown
 from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length
 
 KINDS = ("auto", "positive", "top-label", "classwise")
@@ -90,8 +90,7 @@ def event_classes(forecast, kind="auto"):
 
 def resolve_kind(forecast, kind):
     """Check ``kind`` and say what "auto" means for this forecast."""
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    check_one_of("kind", kind, KINDS)
     if kind == "auto":
         return "positive" if forecast.is_binary else "top-label"
     if kind == "positive" and forecast.positive is None:

@@ -6,7 +6,7 @@ A curve holds the sums over the rows of its bins, so that those of two batches a
 import numpy as np
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import event_classes, forecast_events, read_forecast
@@ -147,8 +147,8 @@ def reliability_curve(
     >>> curve.low.round(3), curve.high.round(3)
     (array([0.013, 0.158]), array([0.987, 1.   ]))
     """
-    if interval is not None and interval not in INTERVALS:
-        raise ValueError(f"interval is {interval!r}; expected one of {INTERVALS} or None.")
+    if interval is not None:
+        check_one_of("interval", interval, INTERVALS, otherwise="None")
     check_level("confidence_level", confidence_level)
     check_whole_number("n_resamples", n_resamples)
     rng = as_generator(random_state)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
 
-from clustcal.core.parameters import shown
+from clustcal.core.parameters import check_one_of, shown
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
 from clustcal.metrics.binned_curves import binned
 
@@ -81,8 +81,7 @@ def ece(
     >>> round(ece(y, [0.5] * 20, n_bins=5), 4)
     0.0
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm is {norm!r}; expected one of {NORMS}.")
+    check_one_of("norm", norm, NORMS)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     curves = [binned(p, hit, forecast.weights, n_bins, strategy) for p, hit in forecast_events(forecast, kind)]
     gaps = np.concatenate([np.abs(curve.frequency - curve.confidence) for curve in curves])

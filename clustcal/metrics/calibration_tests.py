@@ -6,7 +6,7 @@ says how much a row counts, not how often it was seen, so that its scale changes
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import chi2, norm
 from sklearn.utils import Bunch
 
@@ -21,6 +21,8 @@ LARGEST_INTERCEPT = 30.0
 MOST_STEPS = 100
 # Newton's steps square their error: after one this small nothing is left to gain.
 SMALL_STEP = 1e-7
+# Logits that differ by less differ by what rounding to 32 bits can do, and have no slope.
+LEAST_SPREAD = 1e-6
 
 
 def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None, kind="auto"):
@@ -63,8 +65,9 @@ def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_l
     Notes
     -----
     Assumes independent rows and enough of them for a normal sum: some ten expected events and non-events. It has
-    no power against errors that leave the Brier score in place. An outcome that the forecast calls impossible gives
-    an infinite Z and a p-value of 0.
+    no power against errors that leave the Brier score in place. An outcome that the forecast calls impossible refutes
+    it: instead of the Z of the formula there is then an infinite one, and a p-value of 0. Where the forecast leaves
+    the Brier score no room for chance (0, 1/2 or 1 in every row) and nothing impossible occurred, Z is 0.
 
     References
     ----------
@@ -120,12 +123,13 @@ def cox_calibration(
         S = u^T V^{-1} u, \\quad u = \\sum_i w_i (y_i - p_i) x_i, \\quad
         V = \\sum_i w_i^2 p_i (1 - p_i) x_i x_i^T, \\quad x_i = (1, \\mathrm{logit} \\, p_i),
 
-    near chi-squared with 2 degrees of freedom; it is the sum of squares of a test in the large and one of the slope.
+    near chi-squared with 2 degrees of freedom: the square of the Z of `calibration_in_the_large`, and that of a test
+    of the slope.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, labels, pos_label, kind
-        As in `spiegelhalter_test`. Forecasts of exactly 0 or 1 are taken as the nearest with a finite logit.
+        As in `spiegelhalter_test`. Forecasts nearer than 2.2e-16 to 0 or 1 are taken to be as near as that.
     confidence_level : float, default=0.95
 
     Returns
@@ -137,8 +141,8 @@ def cox_calibration(
     Raises
     ------
     ValueError
-        If the input is not as described, only one class occurs, the forecasts are all alike, or they separate the
-        classes, which leaves no finite slope.
+        If the input is not as described, only one class occurs, the forecasts are all alike (their logits within
+        1e-6, which rounding can do), or they separate the classes, which leaves no finite slope.
 
     Notes
     -----
@@ -169,16 +173,17 @@ def cox_calibration(
     p, hit, weights = _event(y_true, y_prob, sample_weight, labels, pos_label, kind)
     z = logits(p)
     _check_two_outcomes(hit, weights)
-    counted = z[weights > 0]
-    if counted.min() == counted.max():
-        raise ValueError("y_prob is the same in every row; expected forecasts that differ, to have a slope.")
-    _check_overlap(z, hit, weights)
-    X = np.column_stack([np.ones_like(z), z])
-    theta = _logistic_fit(X, hit, weights)
-    covariance = _sandwich(X, expit(X @ theta), weights)
-    q = expit(z)  # p, with the ends cut as its logits are
-    u, V = X.T @ (weights * (hit - q)), (X.T * (weights**2 * q * (1 - q))) @ X
-    statistic = float(u @ np.linalg.solve(V, u))
+    _check_slope(z, hit, weights)
+    share = weights / weights.sum()
+    # Fitted to logits of mean 0 and variance 1, or those of near equal forecasts would lose their digits.
+    middle = share @ z
+    scale = np.sqrt(share @ (z - middle) ** 2)
+    X = np.column_stack([np.ones_like(z), (z - middle) / scale])
+    of_standardised = _logistic_fit(X, hit, share)
+    back = np.array([[1.0, -middle / scale], [0.0, 1 / scale]])
+    theta = back @ of_standardised
+    covariance = back @ _sandwich(X, expit(X @ of_standardised), weights) @ back.T
+    statistic = _joint_statistic(z, hit, weights)
     intervals = [_normal_interval(theta[k], np.sqrt(covariance[k, k]), confidence_level) for k in (0, 1)]
     return Bunch(
         intercept=float(theta[0]),
@@ -219,14 +224,16 @@ def calibration_in_the_large(
     -------
     result : Bunch
         ``observed`` and ``expected`` rate; ``difference`` (observed - expected) and ``ratio`` (observed / expected);
-        ``intercept`` (a; minus or plus infinity where only one class occurs); their intervals
+        ``intercept`` (a; minus or plus infinity where only one class occurs among the rows that it can move); their
+        intervals
         ``difference_interval``, ``ratio_interval`` and ``intercept_interval``, (low, high) each; ``statistic`` (Z)
         and its two-sided ``pvalue``.
 
     Raises
     ------
     ValueError
-        If the input is not as described, or the forecasts expect no event at all.
+        If the input is not as described, or no intercept makes up for the difference: every forecast is 0 or 1, or
+        outcomes that these call impossible outnumber those that the other rows could have had otherwise.
 
     Notes
     -----
@@ -234,7 +241,9 @@ def calibration_in_the_large(
     The intervals are found from the chances that outcomes would have at each intercept a: those a are kept at which
     the observed number of events is not in either tail, and the difference and the ratio follow from them. So they
     stay within what is possible, and a forecast with no event has an interval too. Assumes independent rows, and
-    for the intervals that the error is a shift on the logit scale.
+    for the intervals that the error is a shift on the logit scale. No shift moves a forecast of exactly 0 or 1. Where
+    its outcome was impossible, Z still is that of the formula, which asks for the average alone; `spiegelhalter_test`
+    calls such a forecast refuted.
 
     References
     ----------
@@ -260,16 +269,13 @@ def calibration_in_the_large(
     # Where every row is an event the rate is 1, whatever the rounding of the sum.
     observed = 1.0 if hit[weights > 0].all() else float(share @ hit)
     expected = float(share @ p)
-    if expected == 0:
-        raise ValueError("y_prob is 0 in every row; expected forecasts of which some are above.")
-    spread = np.sqrt(share**2 @ (p * (1 - p)))
-    statistic = np.inf * np.sign(observed - expected) if _impossible(p, hit, weights) else 0.0
-    if np.isfinite(statistic) and spread > 0:
-        statistic = (observed - expected) / spread
-    z = logits(p)
-    rate_at = lambda a: share @ expit(a + z)
-    intercepts = [_shift(z, share, observed, bound) for bound in _score_bounds(confidence_level)]
-    low, high = (rate_at(a) if np.isfinite(a) else float(a > 0) for a in (intercepts[0], intercepts[2]))
+    _check_shift(p, hit, share)
+    statistic = (share @ (hit - p)) / np.sqrt(share**2 @ (p * (1 - p)))
+    with np.errstate(divide="ignore"):
+        z = logit(p)
+    intercepts = [_shift(z, hit, share, bound) for bound in _score_bounds(confidence_level)]
+    # The ends are what is left when the rows that a shift can move are all events, or none is.
+    low, high = (float(share @ (expit(a + z) if np.isfinite(a) else _at_the_end(p, a))) for a in intercepts[::2])
     return Bunch(
         observed=observed,
         expected=expected,
@@ -301,17 +307,22 @@ def _check_two_outcomes(hit, weights):
         raise ValueError("y_true holds the event in every row or in none; expected both outcomes, to fit a slope.")
 
 
-def _check_overlap(z, hit, weights):
-    """Refuse forecasts of which a threshold separates the outcomes: the best slope is then infinite."""
+def _check_slope(z, hit, weights):
+    """Refuse forecasts that do not differ, or of which a threshold separates the outcomes: an infinite slope is best."""
     events, others = z[(hit == 1) & (weights > 0)], z[(hit == 0) & (weights > 0)]
+    if max(events.max(), others.max()) - min(events.min(), others.min()) <= LEAST_SPREAD:
+        raise ValueError("y_prob is the same in every row, or nearly so; expected forecasts that differ, for a slope.")
     if events.min() >= others.max() or events.max() <= others.min():
         raise ValueError("y_prob separates the outcomes at a threshold; expected overlap, to have a finite slope.")
 
 
-def _logistic_fit(X, y, weights):
-    """Newton's method for a logistic regression of few columns, halved where a step would lose likelihood."""
-    share = weights / weights.sum()
-    theta = np.array([0.0, 1.0])
+def _logistic_fit(X, y, share):
+    """Newton's method for a logistic regression of few columns, halved where a step would lose likelihood.
+
+    It starts from the frequency of the event, where no row is certain, so that the first step has a slope to go by.
+    """
+    theta = np.zeros(X.shape[1])
+    theta[0] = logit(share @ y)
     loss = lambda theta: share @ (np.logaddexp(0, X @ theta) - y * (X @ theta))
     value = loss(theta)
     for _ in range(MOST_STEPS):
@@ -327,7 +338,15 @@ def _logistic_fit(X, y, weights):
             size /= 2
         theta = theta - size * step
         value = loss(theta)
-    return theta
+    raise ValueError("y_prob nearly separates the outcomes; expected more overlap, to have a finite slope.")
+
+
+def _joint_statistic(z, hit, weights):
+    """The score statistic of intercept 0 and slope 1, by completing the square, which no inverse has to survive."""
+    q = expit(z)  # p, with the ends cut as its logits are
+    residual, variance = weights * (hit - q), weights**2 * q * (1 - q)
+    centred = z - (variance @ z) / variance.sum()
+    return float(residual.sum() ** 2 / variance.sum() + (residual @ centred) ** 2 / (variance @ centred**2))
 
 
 def _sandwich(X, q, weights):
@@ -347,16 +366,33 @@ def _score_bounds(confidence_level):
     return reach, 0.0, -reach
 
 
-def _shift(z, share, observed, bound):
+def _check_shift(p, hit, share):
+    """Refuse forecasts that no shift of their logits can bring to the observed rate."""
+    certain = (p == 0) | (p == 1)
+    if not share[~certain].any():
+        raise ValueError("y_prob is 0 or 1 in every row; expected forecasts between, which an intercept can move.")
+    needed = share @ np.where(certain, hit - p, hit)
+    if not -1e-12 <= needed <= share[~certain].sum() + 1e-12:
+        wrong = "events at 0" if needed > 0 else "non-events at 1"
+        raise ValueError(f"y_prob has more {wrong} than its other rows can make up for; expected fewer of them.")
+
+
+def _shift(z, hit, share, bound):
     """The a at which the observed rate lies ``bound`` standard deviations above its expectation at a + z."""
 
     def excess(a):
         q = expit(a + z)
-        return (observed - share @ q) - bound * np.sqrt(share**2 @ (q * (1 - q)))
+        return share @ (hit - q) - bound * np.sqrt(share**2 @ (q * (1 - q)))
 
-    ends = -LARGEST_INTERCEPT - z.max(), LARGEST_INTERCEPT - z.min()
+    movable = z[np.isfinite(z) & (share > 0)]
+    ends = -LARGEST_INTERCEPT - movable.max(), LARGEST_INTERCEPT - movable.min()
     if excess(ends[0]) <= 1e-15 and bound >= 0:
         return -np.inf
     if excess(ends[1]) >= -1e-15 and bound <= 0:
         return np.inf
     return float(brentq(excess, *ends, xtol=1e-12))
+
+
+def _at_the_end(p, intercept):
+    """The chances that an infinite intercept leaves: those that are certain stay as they are."""
+    return np.where((p == 0) | (p == 1), p, float(intercept > 0))

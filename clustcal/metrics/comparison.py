@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control, norm
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import forecast_event, read_forecast
@@ -129,8 +129,7 @@ def compare_calibration(
     """
     check_level("confidence_level", confidence_level)
     check_whole_number("n_draws", n_draws)
-    if adjust not in ADJUSTMENTS:
-        raise ValueError(f"adjust is {adjust!r}; expected one of {ADJUSTMENTS}.")
+    check_one_of("adjust", adjust, ADJUSTMENTS)
     rng = as_generator(random_state)
     if not isinstance(y_prob, Mapping) or len(y_prob) < 2:
         raise ValueError("y_prob is no mapping of two or more; expected forecasts by name.")
@@ -207,8 +206,7 @@ def adjust_pvalues(pvalues, *, method="holm"):
     >>> adjust_pvalues([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    if method not in ADJUSTMENTS:
-        raise ValueError(f"method is {method!r}; expected one of {ADJUSTMENTS}.")
+    check_one_of("method", method, ADJUSTMENTS)
     pvalues = np.asarray(pvalues, dtype=float)
     if pvalues.ndim != 1 or not pvalues.size or not ((pvalues >= 0) & (pvalues <= 1)).all():
         raise ValueError("pvalues holds something that is no p-value; expected numbers from 0 to 1, shape (m,).")

@@ -9,7 +9,7 @@ from scipy.special import xlogy
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import EPS
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import forecast_event, read_forecast
@@ -95,8 +95,8 @@ def corp_decomposition(
     >>> parts.miscalibration, parts.discrimination, parts.uncertainty, parts.score
     (0.03125, 0.0625, 0.25, 0.21875)
     """
-    if not (callable(score) or (isinstance(score, str) and score in SCORES)):
-        raise ValueError(f"score is {score!r}; expected one of {tuple(SCORES)} or a function of p and y.")
+    if not callable(score):
+        check_one_of("score", score, SCORES, otherwise="a function of p and y")
     p, hit, weights = _event(y_true, y_prob, sample_weight, labels, pos_label, kind)
     values, members = np.unique(p, return_inverse=True)
     fit = _isotonic(members, len(values), hit, weights)
@@ -186,8 +186,8 @@ def corp_curve(
     >>> curve.forecast, curve.frequency
     (array([0.2, 0.4, 0.6, 0.8]), array([0. , 0.5, 0.5, 1. ]))
     """
-    if band is not None and band not in BANDS:
-        raise ValueError(f"band is {band!r}; expected one of {BANDS} or None.")
+    if band is not None:
+        check_one_of("band", band, BANDS, otherwise="None")
     check_level("confidence_level", confidence_level)
     check_whole_number("n_resamples", n_resamples)
     rng = as_generator(random_state)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from clustcal.core.parameters import check_one_of
 from clustcal.metrics._inputs import read_forecast
 
 __all__ = ["rejection_curve"]
@@ -58,8 +59,7 @@ def rejection_curve(
     quantiles = np.atleast_1d(np.asarray(quantiles, dtype=float))
     if not ((quantiles >= 0) & (quantiles < 1)).all():
         raise ValueError(f"quantiles is {quantiles.tolist()}; expected shares of at least 0 and below 1.")
-    if ties not in TIES:
-        raise ValueError(f"ties is {ties!r}; expected one of {TIES}.")
+    check_one_of("ties", ties, TIES)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     counted = forecast.weights > 0
     weights = forecast.weights[counted] / forecast.weights.sum()

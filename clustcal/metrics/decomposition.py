@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils import Bunch
 
+from clustcal.core.parameters import check_one_of
 from clustcal.core.probabilities import assign_bins, bin_edges, check_same_length, log_probabilities
 from clustcal.metrics._inputs import forecast_event, read_forecast
 
@@ -88,8 +89,7 @@ def murphy_decomposition(
     >>> parts.reliability, parts.resolution, parts.uncertainty, parts.score
     (0.03125, 0.0625, 0.25, 0.21875)
     """
-    if score not in SCORES:
-        raise ValueError(f"score is {score!r}; expected one of {SCORES}.")
+    check_one_of("score", score, SCORES)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     members = _members(forecast, n_bins, strategy, groups)
     counted = forecast.weights > 0

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import forecast_event, read_forecast
@@ -112,8 +112,7 @@ def multicalibration_error(
     f      0.33   0.17    0.07         0.17
     m      0.67   0.17    0.07         0.17
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm is {norm!r}; expected one of {NORMS}.")
+    check_one_of("norm", norm, NORMS)
     check_level("confidence_level", confidence_level)
     check_whole_number("n_draws", n_draws)
     rng = as_generator(random_state)

@@ -6,7 +6,7 @@ Exact where an exact one exists. Weighted rows enter through Kish's effective nu
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from clustcal.core.parameters import check_level
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.random_states import as_generator
 
 __all__ = ["proportion_interval"]
@@ -84,15 +84,16 @@ def proportion_interval(
     (0.0, 0.0284)
     """
     check_level("confidence_level", confidence_level)
-    if method not in INTERVALS:
-        raise ValueError(f"method is {method!r}; expected one of {INTERVALS}.")
+    check_one_of("method", method, INTERVALS)
+    check_whole_number("n_resamples", n_resamples)
+    rng = as_generator(random_state)
     events, trials = _checked_counts(events, trials)
     if method == "clopper-pearson":
         low, high = clopper_pearson(events, trials, confidence_level)
     elif method == "wilson":
         low, high = wilson(events, trials, confidence_level)
     else:
-        low, high = _percentiles_of_binomials(events, trials, confidence_level, n_resamples, random_state)
+        low, high = _percentiles_of_binomials(events, trials, confidence_level, n_resamples, rng)
     return (low, high) if np.ndim(low) else (float(low), float(high))
 
 
@@ -176,10 +177,10 @@ def _checked_counts(events, trials):
     return events, trials
 
 
-def _percentiles_of_binomials(events, trials, confidence_level, n_resamples, random_state):
+def _percentiles_of_binomials(events, trials, confidence_level, n_resamples, rng):
     if (trials != np.rint(trials)).any():
         raise ValueError("trials holds a fraction and method is 'bootstrap'; expected whole numbers.")
     tail = (1 - confidence_level) / 2
     shape = (n_resamples, *np.shape(events))
-    drawn = as_generator(random_state).binomial(trials.astype(int), (events / trials).clip(0, 1), size=shape)
+    drawn = rng.binomial(trials.astype(int), (events / trials).clip(0, 1), size=shape)
     return tuple(np.quantile(drawn / trials, [tail, 1 - tail], axis=0))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from clustcal.core.folds import make_folds
-from clustcal.core.parameters import check_level
+from clustcal.core.parameters import check_level, check_one_of, shown
 from clustcal.core.probabilities import log_probabilities
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import read_forecast
@@ -102,8 +102,7 @@ def refinement_decomposition(
     (0.5, 0.07)
     """
     check_level("confidence_level", confidence_level)
-    if score not in ROW_SCORES:
-        raise ValueError(f"score is {score!r}; expected one of {tuple(ROW_SCORES)}.")
+    check_one_of("score", score, ROW_SCORES)
     calibrator = _check_calibrator(calibrator)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)

@@ -101,12 +101,32 @@ def test_cox_finds_the_truth_that_made_the_outcomes():
         ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], "y_prob separates the outcomes"),
         ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], "y_prob separates the outcomes"),
         ([0, 1, 0, 1], [0.3] * 4, "y_prob is the same in every row"),
+        ([0, 1, 0, 1], [0.3, 0.3 + 1e-7, 0.3 + 2e-7, 0.3], "y_prob is the same in every row, or nearly so"),
+        ([0, 1, 0, 1], [0.3, 0.3 + 1e-10, 0.3 + 2e-10, 0.3], "y_prob is the same in every row, or nearly so"),
+        ([1, 0], [0.0, 1.0], "y_prob separates the outcomes"),
+        ([0, 1], [0.0, 1.0], "y_prob separates the outcomes"),
+        ([0, 1, 1], [0.2, 0.2, 0.8], "y_prob separates the outcomes"),
         ([0, 0, 0], [0.1, 0.2, 0.3], "expected both outcomes"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_forecasts_without_a_finite_slope_are_refused(y, p, message):
     with pytest.raises(ValueError, match=message):
         cox_calibration(y, p, labels=[0, 1])
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.3, 0.3 + 1e-5), (1e-9, 0.3), (0.0, 1.0), (0.5, 1 - 1e-12)])
+@pytest.mark.filterwarnings("error")
+def test_two_levels_are_a_closed_form_however_near_or_far(first, second):
+    """A line through two points: the log odds of 25 and of 60 in 100 over the distance of the logits."""
+    y, p = np.repeat([1, 0, 1, 0], [25, 75, 60, 40]), np.repeat([first, second], 100)
+    ends = logit(np.clip([first, second], 2.0**-52, 1 - 2.0**-52))
+    found = cox_calibration(y, p)
+    slope = (logit(0.6) - logit(0.25)) / np.diff(ends)[0]
+    error = np.sqrt(1 / 25 + 1 / 75 + 1 / 60 + 1 / 40) / np.diff(ends)[0]
+    assert found.slope == pytest.approx(slope, rel=1e-6)
+    assert found.intercept == pytest.approx(logit(0.25) - slope * ends[0], rel=1e-6, abs=1e-6)
+    assert found.slope_interval[1] - found.slope == pytest.approx(1.959964 * error, rel=1e-5)
 
 
 # In the large -------------------------------------------------------------------------------------------------
@@ -134,9 +154,38 @@ def test_one_class_alone_has_intervals_that_end_in_what_is_possible(event):
     assert found.intercept == (np.inf if event else -np.inf)
 
 
-def test_nothing_expected_is_refused():
-    with pytest.raises(ValueError, match="y_prob is 0 in every row"):
-        calibration_in_the_large([0, 1], [0.0, 0.0])
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([1, 0], [0.0, 1.0], "y_prob is 0 or 1 in every row"),
+        ([0, 1], [0.0, 1.0], "y_prob is 0 or 1 in every row"),
+        ([0, 1], [0.0, 0.0], "y_prob is 0 or 1 in every row"),
+        ([1, 1, 1], [0.0, 0.0, 0.5], "more events at 0 than its other rows can make up for"),
+        ([0, 0, 0], [1.0, 1.0, 0.5], "more non-events at 1 than its other rows can make up for"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_no_shift_can_bring_about_is_refused(y, p, message):
+    with pytest.raises(ValueError, match=message):
+        calibration_in_the_large(y, p, labels=[0, 1])
+
+
+@pytest.mark.filterwarnings("error")
+def test_certain_forecasts_that_are_right_move_no_intercept():
+    """30 events among 100 rows at 0.2, as above; 50 rows that were certain, and right, change rates alone."""
+    y, p = [1] * 30 + [0] * 70 + [0] * 30 + [1] * 20, [0.2] * 100 + [0.0] * 30 + [1.0] * 20
+    found, plain = calibration_in_the_large(y, p), calibration_in_the_large(y[:100], p[:100])
+    assert found.intercept == pytest.approx(logit(0.3) - logit(0.2))
+    assert found.intercept_interval == pytest.approx(plain.intercept_interval)
+    assert found.statistic == pytest.approx(2.5)
+    assert found.difference_interval == pytest.approx(np.array(plain.difference_interval) * 100 / 150)
+
+
+def test_an_impossible_event_is_made_up_for_by_the_others():
+    """One event at 0, so that the 100 rows of 0.5 are to have 41 events, of which 40 are their own."""
+    found = calibration_in_the_large([1] * 40 + [0] * 60 + [1], [0.5] * 100 + [0.0])
+    assert found.intercept == pytest.approx(logit(0.41))
+    assert found.statistic == pytest.approx((41 - 50) / 5)
 
 
 # Weights ------------------------------------------------------------------------------------------------------
