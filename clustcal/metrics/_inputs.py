@@ -79,6 +79,18 @@ def forecast_events(forecast, kind="auto"):
     return [(P[:, forecast.positive], (codes == forecast.positive).astype(float))]
 
 
+def weights_as_rows(weights):
+    """The weights at the scale at which they add up to Kish's effective number of rows, whatever theirs was.
+
+    Examples
+    --------
+    >>> weights_as_rows(np.array([10.0, 10.0, 0.0]))
+    array([1., 1., 0.])
+    """
+    share = weights / weights.sum()
+    return share / (share @ share)
+
+
 def event_classes(forecast, kind="auto"):
     """The kind and the class of each pair of `forecast_events`; the class is None for top labels."""
     kind = resolve_kind(forecast, kind)

@@ -4,6 +4,8 @@ Every error names its bins, their number, the norm, and which probability is mea
 of `clustcal.core.probabilities.bin_edges`: (a, b], the first also holding 0.
 """
 
+import warnings
+
 import numpy as np
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
@@ -25,6 +27,8 @@ NORMS = ("l1", "l2", "max")
 # Number of cells over [0, 1] that the residuals are spread on, coarse first, for `smooth_ece`.
 GRID_SIZES = (2**12, 2**15, 2**18)
 CELLS_PER_BANDWIDTH = 32
+# Share of the weight that may lie in bins of one row before a word is said.
+MOST_ALONE = 0.1
 
 
 def ece(
@@ -243,8 +247,8 @@ def debiased_ece(
 
         \\sqrt{\\max\\Bigl(0, \\sum_b w_b \\Bigl[(A_b - \\hat P_b)^2 - \\frac{A_b (1 - A_b)}{n_b - 1}\\Bigr]\\Bigr)}
 
-    The bracket is an unbiased estimate of the squared gap of a bin with n_b rows. A bin with one row or
-    less has no such estimate and adds 0. Weights are frequencies: here their scale matters.
+    The bracket is an unbiased estimate of the squared gap of a bin with n_b rows that share one forecast. A bin with
+    one row or less has no such estimate and adds 0. Weights are frequencies: here their scale matters.
 
     Parameters
     ----------
@@ -257,6 +261,11 @@ def debiased_ece(
     -------
     float
         Between 0 and 1.
+
+    Warns
+    -----
+    UserWarning
+        If more than a tenth of the weight is in bins of one row or less: the error is then too low.
 
     References
     ----------
@@ -274,11 +283,21 @@ def debiased_ece(
     for p, hit in forecast_events(forecast, kind):
         curve = binned(p, hit, forecast.weights, n_bins, strategy)
         enough = curve.count > 1
+        _warn_of_small_bins(curve.count)
         count, frequency = curve.count[enough], curve.frequency[enough]
         noise = frequency * (1 - frequency) / (count - 1)
         gaps = (frequency - curve.confidence[enough]) ** 2 - noise
         squares.append(count @ gaps / curve.count.sum())
     return float(np.sqrt(max(0.0, np.mean(squares))))
+
+
+def _warn_of_small_bins(count):
+    alone = count[count <= 1].sum() / count.sum()
+    if alone > MOST_ALONE:
+        message = (
+            f"{alone:.0%} of the weight is in bins of one row or less, which add 0 to the error: choose fewer bins."
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def smooth_ece(

@@ -308,7 +308,7 @@ def _check_two_outcomes(hit, weights):
 
 
 def _check_slope(z, hit, weights):
-    """Refuse forecasts that do not differ, or of which a threshold separates the outcomes: an infinite slope is best."""
+    """Refuse forecasts that do not differ, or of which a threshold separates the outcomes: a slope needs both."""
     events, others = z[(hit == 1) & (weights > 0)], z[(hit == 0) & (weights > 0)]
     if max(events.max(), others.max()) - min(events.min(), others.min()) <= LEAST_SPREAD:
         raise ValueError("y_prob is the same in every row, or nearly so; expected forecasts that differ, for a slope.")

@@ -4,6 +4,7 @@ A plain calibration error favours the coarser of two forecasts, which has fewer 
 taken off, and what is left is judged by what calibrated forecasts show.
 """
 
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
 
@@ -12,13 +13,15 @@ import pandas as pd
 from scipy.stats import false_discovery_control, norm
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_one_of, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number, numbers_in
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import forecast_event, read_forecast
+from clustcal.metrics._inputs import forecast_event, read_forecast, weights_as_rows
 
 __all__ = ["adjust_pvalues", "compare_calibration"]
 
+# Share of the weight that may lie in bins of one row before a word is said.
+MOST_ALONE = 0.1
 ADJUSTMENTS = ("holm", "bonferroni", "benjamini-hochberg")
 
 
@@ -62,7 +65,8 @@ def compare_calibration(
     sample_weight : array-like of shape (n,), optional
         How much each row counts; the scale does not matter.
     labels, pos_label, n_bins, strategy, kind
-        As in `reliability_curve`, but with bins of equal weight by default. Each forecast has bins of its own.
+        As in `reliability_curve`, but with bins of equal weight by default, and ``"auto"`` bins by Kish's effective
+        number of rows. Each forecast has bins of its own.
     confidence_level : float, default=0.95
     adjust : {"holm", "bonferroni", "benjamini-hochberg"}, default="holm"
         How p-values are corrected for the number of pairs: see `adjust_pvalues`.
@@ -82,7 +86,12 @@ def compare_calibration(
     Raises
     ------
     ValueError
-        If the input is not as described.
+        If the input is not as described, or no bin of a forecast holds two rows.
+
+    Warns
+    -----
+    UserWarning
+        If more than a tenth of the weight is in bins of a single row, of which the error says nothing.
 
     Notes
     -----
@@ -137,8 +146,10 @@ def compare_calibration(
     for name, P in y_prob.items():
         forecast = read_forecast(y_true, P, sample_weight, labels, pos_label)
         p, hit = forecast_event(forecast, kind)
-        bins = assign_bins(p, bin_edges(p, n_bins, strategy, forecast.weights))
-        binned[name] = _Residuals(hit - p, bins, forecast.weights)
+        weights = weights_as_rows(forecast.weights)
+        bins = assign_bins(p, bin_edges(p, n_bins, strategy, weights))
+        _check_pairs(name, bins[weights > 0], weights[weights > 0])
+        binned[name] = _Residuals(hit - p, bins, weights)
     # Every pair is drawn from the same stream: one normal vector per draw for all bins of all forecasts.
     noise = _draw_sums(list(binned.values()), n_draws, rng)
     errors = pd.DataFrame(
@@ -207,7 +218,7 @@ def adjust_pvalues(pvalues, *, method="holm"):
     array([0.03, 0.06, 0.06])
     """
     check_one_of("method", method, ADJUSTMENTS)
-    pvalues = np.asarray(pvalues, dtype=float)
+    pvalues = numbers_in(pvalues)
     if pvalues.ndim != 1 or not pvalues.size or not ((pvalues >= 0) & (pvalues <= 1)).all():
         raise ValueError("pvalues holds something that is no p-value; expected numbers from 0 to 1, shape (m,).")
     m = len(pvalues)
@@ -219,6 +230,16 @@ def adjust_pvalues(pvalues, *, method="holm"):
     adjusted = np.empty(m)
     adjusted[order] = np.maximum.accumulate(np.minimum(1, (m - np.arange(m)) * pvalues[order]))
     return adjusted
+
+
+def _check_pairs(name, bins, weights):
+    """Refuse bins that all hold one row, and warn where many do: without pairs there is no estimate."""
+    alone = weights[np.bincount(bins)[bins] == 1].sum() / weights.sum()
+    if alone > 1 - 1e-12:
+        raise ValueError(f"n_bins leaves one row in each bin of the forecast {name!r}; expected bins of two or more.")
+    if alone > MOST_ALONE:
+        message = f"{alone:.0%} of the weight of the forecast {name!r} is in bins of one row, which say nothing: "
+        warnings.warn(message + "choose fewer bins.", UserWarning, stacklevel=3)
 
 
 class _Residuals:

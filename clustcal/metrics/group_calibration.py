@@ -7,10 +7,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_one_of, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number, shown
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import forecast_event, read_forecast
+from clustcal.metrics._inputs import forecast_event, read_forecast, weights_as_rows
 
 __all__ = ["multicalibration_error"]
 
@@ -53,12 +53,13 @@ def multicalibration_error(
         Probabilities. One column is the probability of ``pos_label``.
     groups : array-like of shape (n,) or (n, G), DataFrame, or mapping from names to masks of shape (n,)
         A label for each row (groups that do not overlap); or a column of True and False per group, which may overlap.
-        Of a DataFrame, columns that are not boolean give one group per value, named ``"column=value"``. Rows without
-        a value are in none of them.
+        Of a DataFrame (of pandas or polars), columns that are not boolean give one group per value, named
+        ``"column=value"``. Rows without a value are in none of them.
     sample_weight : array-like of shape (n,), optional
-        How much each row counts.
+        How much each row counts; apart from the column ``weight``, the scale does not matter.
     labels, pos_label, n_bins, strategy, kind
-        As in `reliability_curve`, but with bins of equal weight by default; not classwise.
+        As in `reliability_curve`, but with bins of equal weight by default, and ``"auto"`` bins by Kish's effective
+        number of rows; not classwise.
     norm : {"l1", "l2"}, default="l1"
     confidence_level : float, default=0.95
         Of the limit that errors by chance stay below.
@@ -121,7 +122,7 @@ def multicalibration_error(
     names, masks = _read_groups(groups, len(p))
     weights = forecast.weights / forecast.weights.sum()
     _check_members(names, masks, weights)
-    edges = bin_edges(p, n_bins, strategy, forecast.weights)
+    edges = bin_edges(p, n_bins, strategy, weights_as_rows(forecast.weights))
     cells = _Cells(masks, assign_bins(p, edges), len(edges) - 1, weights)
     seen = cells.errors((hit - p)[:, None], norm)
     drawn = cells.errors_by_chance(p, norm, n_draws, rng)
@@ -197,42 +198,68 @@ def _pvalues(seen, drawn):
 
 def _read_groups(groups, n):
     """Names of the groups and their masks (n, G)."""
-    if isinstance(groups, pd.DataFrame):
-        named = [pair for name in groups.columns for pair in _groups_of_column(name, groups[name])]
+    if hasattr(groups, "columns"):  # a frame of pandas or polars
+        named = [pair for name in groups.columns for pair in _groups_of_column(name, _as_series(groups[name]))]
     elif isinstance(groups, Mapping):
-        named = [(name, _as_mask(mask, f"group {name!r}")) for name, mask in groups.items()]
+        named = [(name, _as_mask(mask, f"group {shown(name)}")) for name, mask in groups.items()]
     else:
-        values = np.asarray(groups)
-        if values.ndim == 2:
-            named = [(k, _as_mask(column, "groups")) for k, column in enumerate(values.T)]
-        elif values.ndim == 1:
-            named = _groups_of_labels(pd.Series(values))
-        else:
-            raise ValueError(f"groups has {values.ndim} dimensions; expected shape (n,) or (n, G).")
+        named = _groups_of_array(groups)
     if not named:
         raise ValueError("groups is empty; expected at least one group.")
     for name, mask in named:
         if len(mask) != n:
-            raise ValueError(f"group {name!r} has {len(mask)} rows and y_prob has {n}; expected the same number.")
+            raise ValueError(f"group {shown(name)} has {len(mask)} rows and y_prob has {n}; expected the same number.")
     return [name for name, _ in named], np.column_stack([mask for _, mask in named])
 
 
+def _groups_of_array(groups):
+    try:
+        n_dimensions = np.ndim(groups)
+    except ValueError:
+        raise ValueError("groups could not be read as an array; expected shape (n,) or (n, G).") from None
+    if n_dimensions == 2:
+        return [(k, _as_mask(column, "groups")) for k, column in enumerate(np.asarray(groups).T)]
+    if n_dimensions == 1:
+        return _groups_of_labels("groups", _as_series(groups))
+    raise ValueError(f"groups has {n_dimensions} dimensions; expected shape (n,) or (n, G).")
+
+
 def _groups_of_column(name, column):
-    if pd.api.types.is_bool_dtype(column):
-        return [(name, column.fillna(False).to_numpy(dtype=bool))]
-    return [(f"{name}={label}", mask) for label, mask in _groups_of_labels(column)]
+    if _is_boolean(column):
+        return [(name, _as_mask(column, f"group {shown(name)}"))]
+    labels = _groups_of_labels(f"groups[{name!r}]", column)
+    return [(f"{name}={label}", mask) for label, mask in labels]
 
 
-def _groups_of_labels(column):
-    codes, labels = pd.factorize(column, sort=True)
+def _groups_of_labels(name, column):
+    try:
+        codes, labels = pd.factorize(column, sort=True)
+    except TypeError:
+        raise ValueError(
+            f"{name} holds something that cannot be a label; expected numbers, text or booleans."
+        ) from None
     return [(label, codes == k) for k, label in enumerate(labels.tolist())]
 
 
 def _as_mask(values, name):
-    mask = np.asarray(values)
-    if mask.ndim != 1 or not (mask.dtype.kind == "b" or np.isin(mask, [0, 1]).all()):
+    column = _as_series(values) if np.ndim(values) == 1 else None
+    if column is not None and _is_boolean(column):
+        return (column.isin([True])).to_numpy(dtype=bool)
+    if column is None or column.dtype == object or not column.isin([0, 1]).all():
         raise ValueError(f"{name} is no mask; expected True or False for every row, shape (n,).")
-    return mask.astype(bool)
+    return column.to_numpy().astype(bool)
+
+
+def _as_series(values):
+    """A column of any library as one of pandas, in which missing values are known as such."""
+    if isinstance(values, pd.Series):
+        return values
+    return pd.Series(values.to_list() if hasattr(values, "to_list") else values)
+
+
+def _is_boolean(column):
+    """Whether a column holds True and False alone, whatever its type; also with missing values among them."""
+    return pd.api.types.is_bool_dtype(column) or pd.api.types.infer_dtype(column, skipna=True) == "boolean"
 
 
 def _check_members(names, masks, weights):

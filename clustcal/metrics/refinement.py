@@ -1,11 +1,13 @@
 """Refinement and calibration parts of a score: what recalibration cannot gain, and what it would."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils import Bunch
+from sklearn.utils.validation import has_fit_parameter
 
 from clustcal.core.folds import make_folds
 from clustcal.core.parameters import check_level, check_one_of, shown
@@ -50,9 +52,10 @@ def refinement_decomposition(
     score : {"log_loss", "brier"}, default="log_loss"
         In nats, or as in `brier`.
     calibrator : calibrator, optional
-        Unfitted, such as ``BetaCalibration()``; it gets probabilities alone. By default `TemperatureScaling`.
+        Unfitted, such as ``BetaCalibration()``; it gets probabilities alone, so not one with ``from_logits``. Its
+        ``classes``, if it has any, are to be those of the columns. By default `TemperatureScaling`.
     cv : int or splitter of scikit-learn, default=5
-        A number of folds, shuffled, and with the classes in equal shares.
+        A number of folds, shuffled, and with the classes in equal shares; or folds that hold out every row once.
     confidence_level : float, default=0.95
     random_state : int, RandomState instance, Generator or None, default=0
 
@@ -106,6 +109,7 @@ def refinement_decomposition(
     calibrator = _check_calibrator(calibrator)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
+    calibrator = _of_codes(calibrator, forecast.classes.tolist())
     P, codes, weights = forecast.P, forecast.codes, forecast.weights
     Q = np.empty_like(P)
     for train, test in _folds(cv, codes, weights, rng):
@@ -131,15 +135,35 @@ def _check_calibrator(calibrator):
         from clustcal import TemperatureScaling  # a room above this one, needed only here
 
         return TemperatureScaling()
-    if not (hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")) or isinstance(calibrator, type):
-        raise ValueError(f"calibrator is {calibrator!r}; expected an unfitted one, such as PlattScaling().")
+    methods = all(hasattr(calibrator, name) for name in ("fit", "predict_proba", "get_params"))
+    if not methods or isinstance(calibrator, type):
+        raise ValueError(f"calibrator is {shown(calibrator)}; expected an unfitted one, such as PlattScaling().")
+    if not has_fit_parameter(calibrator, "sample_weight"):
+        raise ValueError(f"calibrator is {shown(calibrator)}; expected one that is fitted with sample_weight.")
+    takes_logits = getattr(calibrator, "_takes_logits", lambda: getattr(calibrator, "from_logits", False))
+    if takes_logits():
+        raise ValueError("calibrator has from_logits=True and y_prob holds probabilities; expected from_logits=False.")
     return calibrator
+
+
+def _of_codes(calibrator, classes):
+    """The calibrator for the codes of labels: what it says of the classes must be so, and is then left out."""
+    named = {name: value for name, value in calibrator.get_params().items() if name.split("__")[-1] == "classes"}
+    for given in named.values():
+        if given is not None and np.asarray(given).tolist() != classes:
+            raise ValueError(f"calibrator has classes={shown(given)}; expected those of the columns, {classes}.")
+    return clone(calibrator).set_params(**dict.fromkeys(named))
 
 
 def _folds(cv, codes, weights, rng):
     """The folds as pairs of row numbers, once it is sure that they score every row once."""
-    folds = make_folds(cv, codes, weights, int(rng.integers(2**31 - 1)))
-    scored = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(codes))
+    if isinstance(cv, bool) or not (isinstance(cv, Integral) or hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise ValueError(f"cv is {shown(cv)}; expected a number of folds, a splitter, or pairs of row numbers.")
+    try:
+        folds = make_folds(cv, codes, weights, int(rng.integers(2**31 - 1)))
+        scored = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(codes))
+    except (TypeError, IndexError):
+        raise ValueError("cv could not be read as folds; expected pairs of row numbers (train, held out).") from None
     if not (scored == 1).all():
         raise ValueError("cv does not score every row once; expected folds that are a partition of the rows.")
     return folds
@@ -150,7 +174,10 @@ def _recalibrated(calibrator, P, codes, weights, train, test):
         # A class that is missing from a fold is no news: it is missing or rare in the data.
         warnings.filterwarnings("ignore", message="y has no label of the classes", category=UserWarning)
         fitted = clone(calibrator).fit(P[train], codes[train], sample_weight=weights[train])
-    return fitted.predict_proba(P[test])
+    Q = np.asarray(fitted.predict_proba(P[test]))
+    if Q.shape != P[test].shape:
+        raise ValueError(f"calibrator returned shape {Q.shape}; expected {P[test].shape}, a column for each class.")
+    return Q
 
 
 def _mean_interval(values, weights, confidence_level, allowance):

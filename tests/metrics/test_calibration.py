@@ -274,3 +274,9 @@ def test_smooth_ece_moves_little_when_scores_move_little():
 def test_a_bandwidth_that_is_none_is_refused(bandwidth):
     with pytest.raises(ValueError, match="bandwidth is"):
         smooth_ece([0, 1], [0.2, 0.7], bandwidth=bandwidth)
+
+
+@pytest.mark.parametrize("weights", [None, [0.5] * 9])
+def test_debiased_errors_of_bins_with_one_row_say_so(weights):
+    with pytest.warns(UserWarning, match="100% of the weight is in bins of one row or less"):
+        debiased_ece(np.arange(9) % 2, np.arange(1, 10) / 10, sample_weight=weights)

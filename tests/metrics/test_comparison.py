@@ -170,7 +170,7 @@ def test_the_scale_of_weights_does_not_matter():
     [
         ([0.2, 0.4], {}, "y_prob is no mapping"),
         ({"a": [0.2, 0.4]}, {}, "y_prob is no mapping of two or more"),
-        ({"a": [0.2, 0.4], "b": [0.1]}, {}, "y_true has 2 rows"),
+        ({"a": [0.2, 0.4], "b": [0.1]}, {"n_bins": 1}, "y_true has 2 rows"),
         ({"a": [0.2, 0.4], "b": [0.1, 0.3]}, {"adjust": "sidak"}, "adjust is 'sidak'"),
         ({"a": [0.2, 0.4], "b": [0.1, 0.3]}, {"n_draws": 0}, "n_draws is 0"),
     ],
@@ -178,6 +178,31 @@ def test_the_scale_of_weights_does_not_matter():
 def test_what_cannot_be_compared_is_refused(forecasts, options, message):
     with pytest.raises(ValueError, match=message):
         compare_calibration([0, 1], forecasts, **options)
+
+
+def test_the_scale_of_weights_does_not_matter_to_auto_bins_either():
+    """Without weights the cube root of 300 rows, 7 bins; of equal weights of any size as many."""
+    rng = np.random.default_rng(4)
+    p = rng.random(300)
+    y, forecasts = (rng.random(300) < p).astype(int), {"a": p, "b": p**2}
+    seven = compare_calibration(y, forecasts, n_bins=7).pairs
+    for weights in (None, np.full(300, 1e-3), np.full(300, 1e3)):
+        pd.testing.assert_frame_equal(
+            compare_calibration(y, forecasts, sample_weight=weights, n_bins="auto").pairs, seven
+        )
+
+
+def test_bins_of_one_row_are_refused_where_there_are_no_others():
+    p = np.arange(1, 10) / 10
+    with pytest.raises(ValueError, match="n_bins leaves one row in each bin of the forecast 'a'"):
+        compare_calibration(np.arange(9) % 2, {"a": p, "b": np.full(9, 0.5)}, n_bins=9)
+
+
+def test_bins_of_one_row_are_named_where_they_are_many():
+    """Nine forecasts of one row each and three rows of one: three in four say nothing."""
+    p, y = np.array([*(np.arange(1, 10) / 10), 0.95, 0.95, 0.95]), np.arange(12) % 2
+    with pytest.warns(UserWarning, match="75% of the weight of the forecast 'a' is in bins of one row"):
+        compare_calibration(y, {"a": p, "b": np.full(12, 0.5)}, n_bins=12)
 
 
 # Corrections --------------------------------------------------------------------------------------------------
@@ -200,7 +225,9 @@ def test_corrections_agree_with_statsmodels(method, expected):
     assert adjust_pvalues(np.array(PVALUES)[order], method=method) == pytest.approx(np.array(expected)[order], abs=1e-8)
 
 
-@pytest.mark.parametrize("pvalues", [[], [1.2], [np.nan], [[0.1]]])
+@pytest.mark.parametrize(
+    "pvalues", [[], [1.2], [np.nan], [[0.1]], ["a"], None, [None], "a", 0.1, [-0.1], [[0.1], [1, 2]]]
+)
 def test_numbers_that_are_no_pvalues_are_refused(pvalues):
     with pytest.raises(ValueError, match="pvalues holds something that is no p-value"):
         adjust_pvalues(pvalues)

@@ -65,6 +65,59 @@ GROUPS = {
 }
 
 
+POLARS = {
+    "series of text": lambda pl, g: pl.Series(["a", "b", "c"]).gather(g),
+    "series of numbers": lambda pl, g: pl.Series(g),
+    "categories": lambda pl, g: pl.Series(["a", "b", "c"]).gather(g).cast(pl.Categorical),
+    "frame of masks": lambda pl, g: pl.DataFrame({str(k): g == k for k in range(3)}),
+    "frame of text": lambda pl, g: pl.DataFrame({"group": pl.Series(["a", "b", "c"]).gather(g)}),
+    "mapping of masks": lambda pl, g: {k: pl.Series(g == k) for k in range(3)},
+}
+
+
+@pytest.mark.parametrize("form", POLARS.values(), ids=POLARS)
+def test_groups_of_polars_are_those_of_numpy(data, form):
+    polars = pytest.importorskip("polars")
+    y, p, group = data
+    found = multicalibration_error(y, p, form(polars, group), n_draws=20).table
+    expected = multicalibration_error(y, p, group, n_draws=20).table
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), expected.reset_index(drop=True))
+
+
+def test_a_frame_of_polars_names_its_groups():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"old": [True, None, False, True], "sex": ["f", "m", None, "f"]})
+    table = multicalibration_error([0, 1, 1, 0], [0.2, 0.6, 0.9, 0.4], frame, n_draws=5).table
+    assert table["weight"].to_dict() == {"old": 2, "sex=f": 2, "sex=m": 1}
+
+
+MISSING = {
+    "objects": lambda mask: mask,
+    "nullable": lambda mask: pd.array(mask, dtype="boolean"),
+    "frame of objects": lambda mask: pd.DataFrame({"g": mask})["g"],
+}
+
+
+@pytest.mark.parametrize("form", MISSING.values(), ids=MISSING)
+@pytest.mark.parametrize("holder", [lambda mask: {"g": mask}, lambda mask: pd.DataFrame({"g": mask})])
+def test_a_mask_with_missing_values_leaves_these_rows_out(form, holder):
+    groups = holder(form([True, None, False, True]))
+    table = multicalibration_error([0, 1, 1, 0], [0.2, 0.6, 0.9, 0.4], groups, n_draws=5).table
+    assert table["weight"].to_dict() == {"g": 2}
+
+
+def test_the_scale_of_weights_does_not_matter_to_auto_bins(data):
+    y, p, group = data
+    nine, *scaled = (
+        multicalibration_error(y, p, group, sample_weight=weights, n_bins=n_bins, n_draws=20).table.drop(
+            columns="weight"
+        )
+        for weights, n_bins in [(None, 9), (None, "auto"), (np.full(600, 1e-3), "auto"), (np.full(600, 1e3), "auto")]
+    )
+    for table in scaled:
+        pd.testing.assert_frame_equal(table, nine)
+
+
 @pytest.mark.parametrize("form", GROUPS.values(), ids=GROUPS)
 def test_groups_come_in_any_form(data, form):
     y, p, group = data
@@ -147,6 +200,11 @@ def test_weights_count_and_rows_without_weight_do_not(data):
         ({"a": [1, 0]}, "group 'a' has 2 rows"),
         ({"a": list("abcdef")}, "group 'a' is no mask"),
         ([None] * 6, "groups is empty"),
+        ([1, "a", 1, "a", 1, "a"], "groups holds labels that cannot be sorted"),
+        ("abcdef", "groups has 0 dimensions"),
+        (None, "groups has 0 dimensions"),
+        ([[True], [True, False]], "groups could not be read"),
+        ({"a": [[True]] * 6}, "group 'a' is no mask"),
     ],
 )
 def test_groups_that_are_none_are_refused(groups, message):

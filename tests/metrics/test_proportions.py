@@ -145,3 +145,16 @@ def test_intervals_can_be_left_out_and_others_are_refused(data):
     ]:
         with pytest.raises(ValueError, match=message):
             reliability_curve(*data, **options)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "clopper-pearson"])
+@pytest.mark.parametrize("value", [0, -1, "a", 2.5, None, True])
+def test_resamples_that_are_no_number_of_them_are_refused(method, value):
+    with pytest.raises(ValueError, match=r"n_resamples is .*; expected a whole number of at least 1\."):
+        proportion_interval(1, 5, method=method, n_resamples=value)
+
+
+@pytest.mark.parametrize("value", [-1, "a", 2.5, True])
+def test_a_random_state_that_is_none_is_refused(value):
+    with pytest.raises(ValueError, match="random_state is"):
+        proportion_interval(1, 5, method="bootstrap", random_state=value)

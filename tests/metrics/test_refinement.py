@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 
-from clustcal import BetaCalibration, PlattScaling, TemperatureScaling, metrics
+from clustcal import BetaCalibration, BinwiseCalibration, PlattScaling, TemperatureScaling, metrics
 from clustcal.metrics import refinement_decomposition
 
 # For p uniform and a forecast with twice its logits: mean entropy 1/2, mean divergence (pi - 3) / 2.
@@ -116,12 +117,35 @@ def test_rare_classes_do_not_stop_it():
         ({"cv": 99}, "cv is 99"),
         ({"cv": "five"}, "cv"),
         ({"cv": PredefinedHalves([np.array([0, 1]), np.array([2, 3, 4])])}, "cv does not score every row once"),
+        ({"cv": 2.5}, r"cv is 2\.5"),
+        ({"cv": RepeatedKFold(n_splits=4, n_repeats=2)}, "cv does not score every row once"),
+        ({"cv": ShuffleSplit(3)}, "cv does not score every row once"),
+        ({"cv": [(np.arange(40), np.arange(40))]}, "cv has a fold that trains on row 0 and holds it out"),
+        ({"cv": [(np.arange(20), [99])]}, "cv could not be read as folds"),
+        ({"cv": [1, 2]}, "cv could not be read as folds"),
         ({"confidence_level": 2}, "confidence_level is 2"),
+        ({"calibrator": TemperatureScaling(from_logits=True)}, "calibrator has from_logits=True"),
+        ({"calibrator": BinwiseCalibration(PlattScaling(from_logits=True))}, "calibrator has from_logits=True"),
+        ({"calibrator": PlattScaling(classes=["no", "yes"])}, r"calibrator has classes=\['no', 'yes'\]"),
+        ({"calibrator": PlattScaling(classes=[1, 0])}, r"calibrator has classes=\[1, 0\]"),
+        ({"calibrator": KNeighborsClassifier()}, "expected one that is fitted with sample_weight"),
     ],
 )
 def test_options_that_decompose_nothing_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         refinement_decomposition(*made(40, 0)[:2], **options)
+
+
+@pytest.mark.parametrize("name", ["calibrator", "calibrator within"])
+def test_a_calibrator_that_knows_the_classes_is_as_good_as_one_that_does_not(name):
+    y, _, extreme = made(400, 5)
+    y = np.array(["no", "yes"])[y]
+    named, plain = PlattScaling(classes=["no", "yes"]), PlattScaling()
+    if name == "calibrator within":
+        named, plain = BinwiseCalibration(named), BinwiseCalibration(plain)
+    found, expected = (refinement_decomposition(y, extreme, calibrator=one) for one in (named, plain))
+    assert found == expected
+    assert "no" in str(named)  # what was given is left as it was
 
 
 def test_any_splitter_that_partitions_the_rows_will_do():
