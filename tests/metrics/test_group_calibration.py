@@ -200,7 +200,7 @@ def test_weights_count_and_rows_without_weight_do_not(data):
         ({"a": [1, 0]}, "group 'a' has 2 rows"),
         ({"a": list("abcdef")}, "group 'a' is no mask"),
         ([None] * 6, "groups is empty"),
-        ([1, "a", 1, "a", 1, "a"], "groups holds labels that cannot be sorted"),
+        ([{"a": 1}] * 6, "groups holds something that cannot be a label"),
         ("abcdef", "groups has 0 dimensions"),
         (None, "groups has 0 dimensions"),
         ([[True], [True, False]], "groups could not be read"),
