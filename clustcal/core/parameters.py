@@ -5,24 +5,34 @@ from numbers import Integral, Real
 import numpy as np
 
 
+# Characters of a value that an error shows.
+LONGEST_SHOWN = 88
+
+
 def numbers_in(value):
     """Return a sequence of numbers as an array; an empty one if it is no such thing, which no check then accepts."""
     try:
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.empty(0)
 
 
 def shown(value):
-    """Return a value as an error shows it: 0 and not np.int64(0), also within a list.
+    """Return a value as an error shows it: 0 and not np.int64(0), also within a list; on one line, and not too long.
 
     Examples
     --------
     >>> print(shown([np.int64(0), np.float64(0.5)]))
     [0, 0.5]
+    >>> print(shown("long " * 100))
+    'long long long long long long long long long long long long long long long long lon...
     """
-    with np.printoptions(legacy="1.25"):
-        return repr(value)
+    try:
+        with np.printoptions(legacy="1.25"):
+            text = " ".join(repr(value).split())
+    except ValueError:  # a whole number of thousands of digits
+        text = f"a {type(value).__name__} too large to show"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
 def check_at_least_0(name, value):

@@ -347,7 +347,7 @@ def _as_float_array(values, name):
         if isinstance(values, np.ma.MaskedArray):
             return values.astype(np.float64).filled(np.nan)
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} could not be read as an array of numbers.") from None
 
 

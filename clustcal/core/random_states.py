@@ -4,6 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
+from clustcal.core.parameters import shown
+
 
 def as_generator(random_state):
     """Return the numpy Generator that ``random_state`` stands for.
@@ -31,5 +33,5 @@ def as_generator(random_state):
     if random_state is None or is_seed:
         return np.random.default_rng(random_state)
     raise ValueError(
-        f"random_state is {random_state!r}; expected a whole number of at least 0, a RandomState, a Generator or None."
+        f"random_state is {shown(random_state)}; expected a whole number of at least 0, a RandomState, a Generator or None."
     )
