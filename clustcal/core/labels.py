@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from clustcal.core.parameters import shown
+
 
 def as_labels(y):
     """Return labels as an array of one type, shape (n,).
@@ -222,7 +224,7 @@ def _labels_of_columns(present, n_classes, classes):
     if classes is not None:
         classes = np.array(np.asarray(classes).tolist())
         if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:
-            raise ValueError(f"classes is {classes.tolist()}; expected {n_classes} different labels.")
+            raise ValueError(f"classes is {shown(classes.tolist())}; expected {n_classes} different labels.")
         return classes
     if present.size == n_classes:
         return present

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-
 # Characters of a value that an error shows.
 LONGEST_SHOWN = 88
 
@@ -39,6 +38,32 @@ def check_at_least_0(name, value):
     """Raise a ValueError unless the parameter is a finite number of at least 0."""
     if not isinstance(value, Real) or not 0 <= value < np.inf:
         raise ValueError(f"{name} is {shown(value)}; expected a number of at least 0.")
+
+
+def check_above_0(name, value):
+    """Raise a ValueError unless the parameter is a finite number above 0."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
+        raise ValueError(f"{name} is {shown(value)}; expected a number above 0.")
+
+
+def check_share(name, value):
+    """Raise a ValueError unless the parameter is a number above 0 and at most 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value <= 1:
+        raise ValueError(f"{name} is {shown(value)}; expected a number above 0 and at most 1.")
+
+
+def check_switch(name, value):
+    """Raise a ValueError unless the parameter is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {shown(value)}; expected True or False.")
+
+
+def read_numbers(name, values):
+    """Return values as an array of float64, or raise a ValueError that says that they could not be read as one."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} could not be read as numbers.") from None
 
 
 def check_one_of(name, value, choices, *, otherwise=None):

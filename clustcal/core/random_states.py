@@ -33,5 +33,6 @@ def as_generator(random_state):
     if random_state is None or is_seed:
         return np.random.default_rng(random_state)
     raise ValueError(
-        f"random_state is {shown(random_state)}; expected a whole number of at least 0, a RandomState, a Generator or None."
+        f"random_state is {shown(random_state)}; expected a whole number of at least 0, a RandomState, a Generator "
+        "or None."
     )

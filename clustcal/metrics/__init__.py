@@ -1,7 +1,23 @@
 """Metrics of probabilistic forecasts: scores, calibration errors, their parts, and how sure they are.
 
-All take ``(y_true, y_prob, *, sample_weight, labels, pos_label, ...)`` and build on
-`clustcal.core.probabilities` for checking and for the one rule of bins.
+Which question does a reader have, and which function answers it:
+
+- How good is the forecast as a whole? `log_loss`, `brier`, `accuracy`, `roc_auc`
+- How far from calibrated, in bins? `reliability_curve`, `ece`, `mce`, `ada_ece`, `classwise_ece`, `debiased_ece`
+- And without bins? `smooth_ece`, `corp_curve`, `corp_decomposition`
+- Is it right on average? `calibration_in_the_large`
+- Is it too extreme, or too timid? `cox_calibration`, `spiegelhalter_test`
+- What of a score would recalibration gain? `murphy_decomposition`, `corp_decomposition`, `refinement_decomposition`
+- Which of several forecasts is better calibrated? `compare_calibration`
+- Is it right for every group, or near every row? `multicalibration_error`, `lce`, `mlce`, `local_calibration_errors`
+- What is it worth for decisions? `decision_curve`, `expected_cost`, `cost_curve`, `rejection_curve`
+- How sure is a number? `proportion_interval`, `bootstrap_interval`, `t_interval`
+- How to judge many comparisons? `adjust_pvalues`, `paired_wilcoxon`, `spearman_table`
+
+Those that judge a forecast take ``(y_true, y_prob, *, sample_weight, labels, pos_label, ...)``, with whatever else they
+need in third place, such as groups or costs; `compare_calibration` takes a mapping of forecasts as ``y_prob``. Those of
+the last two questions take what they are about: counts, values, p-values, a table, or, `bootstrap_interval`, a metric
+first. What checks a forecast, and the one rule of bins, is in `clustcal.core.probabilities`.
 """
 
 from clustcal.metrics.binned_curves import ReliabilityCurve, reliability_curve

@@ -118,6 +118,7 @@ def resolve_kind(forecast, kind):
 
 def forecast_event(forecast, kind):
     """The one (p, hit) pair of a ``kind`` that has only one."""
+    check_one_of("kind", kind, KINDS)
     if kind == "classwise":
         raise ValueError("kind is 'classwise'; expected 'positive' (with pos_label) or 'top-label' here.")
     return forecast_events(forecast, kind)[0]

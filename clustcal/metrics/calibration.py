@@ -10,7 +10,7 @@ import numpy as np
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
 
-from clustcal.core.parameters import check_one_of, shown
+from clustcal.core.parameters import check_above_0, check_one_of
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
 from clustcal.metrics.binned_curves import binned
 
@@ -360,8 +360,7 @@ def smooth_ece(
     residuals = forecast.weights * (hit - p) / forecast.weights.sum()
     if bandwidth is None:
         return _smoothing_fixed_point(p, residuals)
-    if not bandwidth > 0:
-        raise ValueError(f"bandwidth is {shown(bandwidth)}; expected a positive number.")
+    check_above_0("bandwidth", bandwidth)
     size = next((s for s in GRID_SIZES if s * bandwidth >= CELLS_PER_BANDWIDTH), GRID_SIZES[-1])
     return _smoothed_norm(_cosine_coefficients(p, residuals, size), bandwidth)
 

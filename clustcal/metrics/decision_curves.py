@@ -6,7 +6,7 @@ Every one is a sum of shares of rows times what each share is worth, and its int
 import numpy as np
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level
+from clustcal.core.parameters import check_level, read_numbers, shown
 from clustcal.metrics._inputs import forecast_event, read_forecast
 from clustcal.metrics.proportions import shares_interval
 
@@ -331,22 +331,16 @@ def _differences(p, other, event, weights, thresholds, worth, confidence_level):
 
 
 def _as_shares(values, name, above):
-    try:
-        values = np.atleast_1d(np.asarray(values, dtype=float))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} could not be read as numbers.") from None
+    values = np.atleast_1d(read_numbers(name, values))
     largest = values <= 1 if above else values < 1
     if values.ndim != 1 or not values.size or not ((values >= 0) & largest).all():
         upper = "to 1" if above else "and below 1"
-        raise ValueError(f"{name} is {values.tolist()}; expected numbers of at least 0 {upper}, shape (t,).")
+        raise ValueError(f"{name} is {shown(values.tolist())}; expected numbers of at least 0 {upper}, shape (t,).")
     return values
 
 
 def _as_costs(costs, n_classes):
-    try:
-        costs = np.asarray(costs, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError("costs could not be read as an array of numbers.") from None
+    costs = read_numbers("costs", costs)
     if costs.ndim != 2 or costs.shape[0] != n_classes or costs.shape[1] < 1:
         raise ValueError(f"costs has shape {costs.shape}; expected ({n_classes}, D), a row per class.")
     if not np.isfinite(costs).all():

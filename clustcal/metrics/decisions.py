@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_one_of
+from clustcal.core.parameters import check_one_of, read_numbers, shown
 from clustcal.metrics._inputs import read_forecast
 
 __all__ = ["rejection_curve"]
@@ -56,9 +56,9 @@ def rejection_curve(
     >>> curve.error.round(4), curve.coverage
     (array([0.25  , 0.3333, 0.    ]), array([1.  , 0.75, 0.5 ]))
     """
-    quantiles = np.atleast_1d(np.asarray(quantiles, dtype=float))
-    if not ((quantiles >= 0) & (quantiles < 1)).all():
-        raise ValueError(f"quantiles is {quantiles.tolist()}; expected shares of at least 0 and below 1.")
+    quantiles = np.atleast_1d(read_numbers("quantiles", quantiles))
+    if quantiles.ndim != 1 or not quantiles.size or not ((quantiles >= 0) & (quantiles < 1)).all():
+        raise ValueError(f"quantiles is {shown(quantiles.tolist())}; expected shares of at least 0 and below 1.")
     check_one_of("ties", ties, TIES)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     counted = forecast.weights > 0

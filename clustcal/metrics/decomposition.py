@@ -108,14 +108,23 @@ def murphy_decomposition(
 
 def _members(forecast, n_bins, strategy, groups):
     if groups is not None:
-        groups = np.asarray(groups)
-        check_same_length(len(forecast.P), groups=groups)
-        return np.unique(groups, return_inverse=True)[1]
+        return _members_of_groups(groups, len(forecast.P))
     p, _ = forecast_event(forecast, "positive" if forecast.is_binary else "top-label")
     bins = assign_bins(p, bin_edges(p, n_bins, strategy, forecast.weights))
     if forecast.is_binary:
         return bins
     return bins + forecast.P.argmax(axis=1) * (bins.max() + 1)
+
+
+def _members_of_groups(groups, n):
+    try:
+        groups = np.asarray(groups)
+        if groups.ndim == 1:
+            check_same_length(n, groups=groups)
+            return np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("groups holds what cannot be a label; expected numbers, text or booleans.") from None
+    raise ValueError(f"groups has {groups.ndim} dimensions; expected a group for every row, shape (n,).")
 
 
 def _brier_parts(P, outcomes, weights, members):

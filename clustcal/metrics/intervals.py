@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_whole_number
+from clustcal.core.parameters import check_level, check_switch, check_whole_number, read_numbers, shown
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import read_forecast
 from clustcal.metrics.proper_scores import ROW_VALUES
@@ -67,11 +67,14 @@ def bootstrap_interval(
     >>> round(interval.estimate, 4), interval.low <= interval.estimate <= interval.high
     (0.11, True)
     """
+    if not callable(metric):
+        raise ValueError(f"metric is {shown(metric)}; expected a function such as clustcal.metrics.brier.")
     check_level("confidence_level", confidence_level)
     check_whole_number("n_resamples", n_resamples)
+    check_switch("stratify", stratify)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label, one_vs_rest=False)
-    if metric in ROW_VALUES and not kwargs:
+    if getattr(metric, "__hash__", None) and metric in ROW_VALUES and not kwargs:
         value = _mean_of_rows(ROW_VALUES[metric](forecast), forecast.weights)
     else:
         value = _metric_of_rows(metric, forecast, sample_weight is not None, kwargs)
@@ -248,12 +251,15 @@ def spearman_table(frame, *, by=None, columns=None):
     >>> spearman_table(runs, by="size").loc["ece", "auc"]
     np.float64(-0.75)
     """
-    by = [by] if isinstance(by, str) else list(by or [])
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"frame is {type(frame).__name__}; expected a DataFrame with a row for each run.")
+    by, columns = _as_names("by", by), None if columns is None else _as_names("columns", columns)
     if columns is None:
         columns = [name for name in frame.select_dtypes("number").columns if name not in by]
-    unknown = [name for name in [*by, *columns] if name not in frame.columns]
+    known = list(frame.columns)
+    unknown = [name for name in [*by, *columns] if name not in known]
     if unknown:
-        raise ValueError(f"frame has no column {unknown[0]!r}; expected one of {list(frame.columns)}.")
+        raise ValueError(f"frame has no column {shown(unknown[0])}; expected one of {shown(known)}.")
     groups = [rows for _, rows in frame.groupby(by)] if by else [frame]
     tables = np.array([rows[columns].corr(method="spearman").to_numpy() for rows in groups])
     defined = np.isfinite(tables)
@@ -261,6 +267,14 @@ def spearman_table(frame, *, by=None, columns=None):
     sums = np.where(defined, tables, 0.0).sum(axis=0)
     means = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     return pd.DataFrame(means, index=list(columns), columns=list(columns))
+
+
+def _as_names(name, value):
+    """Names of columns as a list: one alone, several, or none."""
+    value = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(value, (list, tuple, pd.Index)):
+        raise ValueError(f"{name} is {shown(value)}; expected the name of a column, or a list of them.")
+    return list(value)
 
 
 def _signed_rank_pvalue(ranks, statistic):
@@ -280,7 +294,7 @@ def _signed_rank_pvalue(ranks, statistic):
 
 
 def _as_finite_vector(values, name):
-    values = np.asarray(values, dtype=float)
+    values = read_numbers(name, values)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"{name} has shape {values.shape}; expected (n,) with at least one entry.")
     if not np.isfinite(values).all():

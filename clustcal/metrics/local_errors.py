@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-from clustcal.core.parameters import shown
+from clustcal.core.parameters import check_above_0
 from clustcal.core.probabilities import as_representation, assign_bins, bin_edges
 from clustcal.metrics._inputs import forecast_event, read_forecast
 
@@ -93,8 +93,7 @@ def local_calibration_errors(
     >>> local_calibration_errors(y, p, Z)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    if not gamma > 0:
-        raise ValueError(f"gamma is {shown(gamma)}; expected a positive bandwidth.")
+    check_above_0("gamma", gamma)
     several = isinstance(y_prob, Mapping)
     if several and not y_prob:
         raise ValueError("y_prob is an empty mapping; expected the probabilities of at least one method.")

@@ -6,7 +6,7 @@ Exact where an exact one exists. Weighted rows enter through Kish's effective nu
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from clustcal.core.parameters import check_level, check_one_of, check_whole_number
+from clustcal.core.parameters import check_level, check_one_of, check_whole_number, read_numbers
 from clustcal.core.random_states import as_generator
 
 __all__ = ["proportion_interval"]
@@ -165,11 +165,11 @@ def shares_interval(shares, n_rows, worth, confidence_level):
 
 
 def _checked_counts(events, trials):
+    events, trials = read_numbers("events", events), read_numbers("trials", trials)
     try:
-        events, trials = (np.asarray(values, dtype=float) for values in (events, trials))
-    except (TypeError, ValueError):
-        raise ValueError("events or trials could not be read as numbers.") from None
-    events, trials = np.broadcast_arrays(events, trials)
+        events, trials = np.broadcast_arrays(events, trials)
+    except ValueError:
+        raise ValueError(f"events has shape {events.shape} and trials {trials.shape}; expected the same.") from None
     if not (np.isfinite(trials) & (trials > 0)).all():
         raise ValueError("trials holds a value that is not positive and finite; expected numbers above 0.")
     if not ((events >= 0) & (events <= trials)).all():

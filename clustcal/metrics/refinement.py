@@ -157,12 +157,15 @@ def _of_codes(calibrator, classes):
 
 def _folds(cv, codes, weights, rng):
     """The folds as pairs of row numbers, once it is sure that they score every row once."""
-    if isinstance(cv, bool) or not (isinstance(cv, Integral) or hasattr(cv, "split") or hasattr(cv, "__iter__")):
+    is_number = isinstance(cv, Integral) and not isinstance(cv, bool)
+    if isinstance(cv, str) or not (is_number or hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(f"cv is {shown(cv)}; expected a number of folds, a splitter, or pairs of row numbers.")
     try:
+        if not is_number and not hasattr(cv, "split"):
+            cv = [(fold[0], fold[1]) for fold in cv if len(fold) == 2 and len(fold[0]) and len(fold[1])]
         folds = make_folds(cv, codes, weights, int(rng.integers(2**31 - 1)))
         scored = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(codes))
-    except (TypeError, IndexError):
+    except (TypeError, IndexError, KeyError, AttributeError):
         raise ValueError("cv could not be read as folds; expected pairs of row numbers (train, held out).") from None
     if not (scored == 1).all():
         raise ValueError("cv does not score every row once; expected folds that are a partition of the rows.")

@@ -1,10 +1,32 @@
 """The look of all figures: where the style file lies, and the markers that go with its colours."""
 
+from collections.abc import Mapping
 from importlib.resources import as_file, files
+
+from clustcal.core.parameters import shown
 
 # One marker per colour of the style's cycle; all differ in outline, also when small.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIAGONAL_COLOUR = "0.45"
+
+
+def check_axes(ax):
+    """Raise a ValueError unless it is None or Axes of matplotlib."""
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        raise ValueError(f"ax is {shown(ax)}; expected Axes of matplotlib, or None for a new figure.")
+
+
+def check_results(name, results, *keys, several=True):
+    """Raise a ValueError unless it is a mapping that holds the keys, or of several, one of names to such."""
+    items = list(results.values()) if several and isinstance(results, Mapping) else [results]
+    if not items and several:
+        raise ValueError(f"{name} is empty; expected at least one.")
+    missing = [key for item in items for key in keys if not isinstance(item, Mapping) or key not in item]
+    if missing or (several and not isinstance(results, Mapping)):
+        what = "a mapping from names to such results" if several else "such a result"
+        raise ValueError(f"{name} lacks {missing[0] if missing else 'names'!r}; expected {what}, see the docstring.")
 
 
 def next_look(drawn):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from clustcal.plots._style import MARKERS
+from clustcal.core.parameters import read_numbers, shown
+from clustcal.plots._style import MARKERS, check_axes
 
 
 def plot_clusters(points, clusters, *, names=None, axis_names=None, centres=True, ax=None, **scatter_kwargs):
@@ -44,14 +45,19 @@ def plot_clusters(points, clusters, *, names=None, axis_names=None, centres=True
 
     if axis_names is None and hasattr(points, "columns"):
         axis_names = [str(column) for column in points.columns]
-    points, clusters = np.asarray(points, dtype=float), np.asarray(clusters)
+    check_axes(ax)
+    points, clusters = read_numbers("points", points), _as_array("clusters", clusters)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"points has shape {points.shape}; expected (n, 2).")
     if clusters.ndim == 2:
         clusters = clusters.argmax(axis=1)
     if clusters.shape != (len(points),):
         raise ValueError(f"clusters has shape {clusters.shape}; expected one cluster for each of {len(points)} rows.")
+    if axis_names is not None and (not isinstance(axis_names, (list, tuple)) or len(axis_names) != 2):
+        raise ValueError(f"axis_names is {shown(axis_names)}; expected two names.")
     present = np.unique(clusters)
+    if names is not None and (isinstance(names, str) or not np.iterable(names)):
+        raise ValueError(f"names is {shown(names)}; expected a name for each of {len(present)} clusters.")
     names = [f"cluster {cluster}" for cluster in present] if names is None else list(names)
     if len(names) != len(present):
         raise ValueError(f"names has {len(names)} entries; expected {len(present)}, one per cluster.")
@@ -72,3 +78,12 @@ def plot_clusters(points, clusters, *, names=None, axis_names=None, centres=True
     for handle in legend.legend_handles:
         handle.set(alpha=1, sizes=[45])
     return ax
+
+
+def _as_array(name, values):
+    try:
+        values = np.asarray(values)
+        np.unique(values)
+        return values
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} could not be read as an array of one cluster for each row.") from None

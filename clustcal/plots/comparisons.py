@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from clustcal.plots._style import DIAGONAL_COLOUR
+from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, check_results
 
 __all__ = ["plot_calibration_differences", "plot_group_errors", "plot_score_parts"]
 
@@ -33,6 +33,7 @@ def plot_group_errors(result, *, ax=None):
     >>> plot_group_errors(result).get_xlabel()
     'Calibration error within the group'
     """
+    check_results("result", result, "table", "confidence_level", several=False)
     table = result.table
     names = [f"{name} ({weight:,.0f})" for name, weight in zip(table.index, table["weight"], strict=True)]
     ax, places = _rows(names, ax)
@@ -68,6 +69,7 @@ def plot_calibration_differences(result, *, ax=None):
     >>> plot_calibration_differences(result).get_yticklabels()[0].get_text()
     'a - b'
     """
+    check_results("result", result, "pairs", several=False)
     pairs = result.pairs
     ax, places = _rows([f"{a} - {b}" for a, b in zip(pairs["first"], pairs["second"], strict=True)], ax)
     reach = np.abs(pairs[["low", "high"]].to_numpy().T - pairs["difference"].to_numpy())
@@ -103,6 +105,7 @@ def plot_score_parts(parts, *, ax=None):
     several = isinstance(parts, Mapping) and parts and all(isinstance(part, Mapping) for part in parts.values())
     if not several:
         raise ValueError("parts is no mapping from names to decompositions; expected such as {'model': parts}.")
+    check_results("parts", parts, "refinement", "calibration", "calibration_interval")
     ax, places = _rows(list(parts), ax)
     refinement, calibration = (
         np.array([part[name] for part in parts.values()]) for name in ("refinement", "calibration")
@@ -122,6 +125,7 @@ def _rows(names, ax):
     """Axes with one row per name, the first on top, and the places of the rows."""
     import matplotlib.pyplot as plt
 
+    check_axes(ax)
     if ax is None:
         ax = plt.subplots(figsize=(6.4, 1.8 + ROW_HEIGHT * len(names)), layout="constrained")[1]
     places = np.arange(len(names))

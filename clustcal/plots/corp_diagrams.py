@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from clustcal.core.parameters import check_share
 from clustcal.metrics.corp import corp_curve, corp_decomposition
-from clustcal.plots._style import DIAGONAL_COLOUR
+from clustcal.plots._style import DIAGONAL_COLOUR, check_axes
 
 __all__ = ["plot_corp_diagram"]
 
@@ -57,8 +58,8 @@ def plot_corp_diagram(
     """
     import matplotlib.pyplot as plt
 
-    if not 0 < limit <= 1:
-        raise ValueError(f"limit is {limit!r}; expected a probability above 0.")
+    check_axes(ax)
+    check_share("limit", limit)
     forecast = {"sample_weight": sample_weight, "labels": labels, "pos_label": pos_label, "kind": kind}
     options = {"band": band, "confidence_level": confidence_level, "n_resamples": n_resamples}
     curve = corp_curve(y_true, y_prob, random_state=random_state, **options, **forecast)

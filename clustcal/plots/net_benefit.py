@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from clustcal.plots._style import DIAGONAL_COLOUR, next_look
+from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, check_results, next_look
 
 __all__ = ["plot_cost_curves", "plot_decision_curves"]
 
@@ -35,7 +35,7 @@ def plot_decision_curves(curves, *, intervals=True, ax=None):
     >>> plot_decision_curves({"model": curve}).get_ylabel()
     'Net benefit'
     """
-    ax = _axes_of(curves, ax)
+    ax = _axes_of(curves, ax, "threshold", "net_benefit", "treat_all", "low", "high")
     for name, curve in curves.items():
         _draw_line(ax, name, curve.threshold, curve.net_benefit, (curve.low, curve.high) if intervals else None)
     first = next(iter(curves.values()))
@@ -75,7 +75,7 @@ def plot_cost_curves(curves, *, intervals=True, best=True, ax=None):
     >>> plot_cost_curves({"model": curve}).get_ylabel()
     'Cost (area: Brier score)'
     """
-    ax = _axes_of(curves, ax)
+    ax = _axes_of(curves, ax, "cost_share", "cost", "best", "treat_all", "treat_none", "low", "high")
     for name, curve in curves.items():
         line = _draw_line(ax, name, curve.cost_share, curve.cost, (curve.low, curve.high) if intervals else None)
         if best:
@@ -90,13 +90,16 @@ def plot_cost_curves(curves, *, intervals=True, best=True, ax=None):
     return ax
 
 
-def _axes_of(curves, ax):
+def _axes_of(curves, ax, *keys):
     import matplotlib.pyplot as plt
+
+    check_axes(ax)
 
     if not isinstance(curves, Mapping) or isinstance(next(iter(curves.values()), None), np.ndarray):
         raise ValueError("curves is no mapping from names to curves; expected such as {'model': curve}.")
     if not curves:
         raise ValueError("curves is empty; expected at least one curve.")
+    check_results("curves", curves, *keys)
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 

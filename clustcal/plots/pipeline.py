@@ -1,5 +1,7 @@
 """The pipeline of clustered calibration as a picture: the paper's Fig. 2, drawn anew."""
 
+from clustcal.plots._style import check_axes
+
 # What is fitted on the calibration set (above) and what happens to a new sample (below): text, centre, colour.
 BOXES = {
     "f": ("trained\nclassifier $f$", (1.0, 2.0), "C4"),
@@ -49,6 +51,7 @@ def plot_pipeline(*, ax=None):
     import matplotlib.pyplot as plt
     from matplotlib.patches import FancyBboxPatch
 
+    check_axes(ax)
     ax = plt.subplots(figsize=(8.4, 3.4))[1] if ax is None else ax
     for text, (x, y), colour in BOXES.values():
         corner = x - WIDTH / 2, y - HEIGHT / 2

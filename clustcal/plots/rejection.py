@@ -1,6 +1,8 @@
 """Rejection curves: the error that is left when the least confident cases are handed on."""
 
-from clustcal.plots._style import MARKERS
+from collections.abc import Mapping
+
+from clustcal.plots._style import MARKERS, check_axes
 
 
 def plot_rejection_curves(curves, *, ax=None):
@@ -29,8 +31,14 @@ def plot_rejection_curves(curves, *, ax=None):
     """
     import matplotlib.pyplot as plt
 
+    check_axes(ax)
+    if not isinstance(curves, Mapping):
+        raise ValueError("curves is no mapping from names to curves; expected such as {'model': curve}.")
     if not curves:
         raise ValueError("curves is empty; expected at least one rejection curve.")
+    for curve in curves.values():
+        if not (hasattr(curve, "quantile") and hasattr(curve, "error")):
+            raise ValueError("curves holds something without quantile and error; expected results of rejection_curve.")
     ax = plt.subplots()[1] if ax is None else ax
     for number, (name, curve) in enumerate(curves.items()):
         marker = MARKERS[number % len(MARKERS)]

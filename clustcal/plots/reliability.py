@@ -5,9 +5,9 @@ Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibratio
 
 import numpy as np
 
-from clustcal.core.parameters import check_level
+from clustcal.core.parameters import check_level, check_one_of, check_share
 from clustcal.metrics import ReliabilityCurve, reliability_curve
-from clustcal.plots._style import DIAGONAL_COLOUR, next_look
+from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, next_look
 
 # The panel of counts below the diagram: its name, and its height as a share of the diagram's.
 COUNTS_LABEL = "counts"
@@ -199,6 +199,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
+        _check_curve(curve)
         curves = curve if _is_classwise(curve) else {None: curve}
         bands = {label: (part.low, part.high) if "low" in part else None for label, part in curves.items()}
         first = next(iter(curves.values()))
@@ -237,6 +238,8 @@ class ReliabilityDisplay:
         -------
         self
         """
+        check_axes(ax)
+        check_share("limit", limit)
         name = self.name if name is None else name
         # A line per class leaves no room for a legend inside; on given axes there may be none beside either.
         beside = ax is None and self.kind == "classwise" and len(self.curve) > FEW_LINES
@@ -351,10 +354,11 @@ def plot_reliability_bars(
     >>> len(ax.patches)
     4
     """
+    check_axes(ax)
+    check_share("limit", limit)
     if band is not None:
         check_level("band", band)
-        if interval not in ("clopper-pearson", "wilson"):
-            raise ValueError(f"interval is {interval!r}; expected 'clopper-pearson' or 'wilson'.")
+        check_one_of("interval", interval, ("clopper-pearson", "wilson"))
     curve = reliability_curve(
         y_true,
         y_prob,
@@ -397,6 +401,12 @@ def plot_reliability_bars(
     return ax
 
 
+def _check_curve(curve):
+    several = isinstance(curve, dict) and not isinstance(curve, ReliabilityCurve) and len(curve) > 0
+    if not all(isinstance(one, ReliabilityCurve) for one in (curve.values() if several else [curve])):
+        raise ValueError("curve is no ReliabilityCurve, nor a dict of them; expected what reliability_curve returns.")
+
+
 def _is_classwise(curve):
     return not isinstance(curve, ReliabilityCurve)
 
@@ -411,8 +421,6 @@ def _new_axes(width=4.6):
 def _set_up_square(ax, counts_ax, limit, x_label, y_label):
     from matplotlib.ticker import MaxNLocator
 
-    if not 0 < limit <= 1:
-        raise ValueError(f"limit is {limit!r}; expected a probability above 0.")
     ax.set(xlim=(0, limit), ylim=(0, limit), ylabel=y_label)
     ax.set_box_aspect(1)
     for axis in (ax.xaxis, ax.yaxis):
