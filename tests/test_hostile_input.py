@@ -1,7 +1,9 @@
 """Hostile input to every public function and class that takes probabilities: one clear sentence, nothing fitted."""
 
+import inspect
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 
 import clustcal
-from clustcal import metrics
+from clustcal import metrics, plots
 from clustcal.experiments.methods import get_methods
 
 RNG = np.random.default_rng(0)
@@ -122,3 +124,70 @@ def test_the_classifier_says_what_is_wrong_with_its_data():
         with pytest.raises(ValueError) as error:  # noqa: PT011
             clustcal.CalibratedClassifier(FrozenEstimator(model)).fit(X, y)
         assert_one_clear_sentence(error)
+
+
+# What no parameter of a metric or a figure is, whatever its name.
+NO_PARAMETER = ["a", -1, [None], [[1, 2], [3]], object(), {"a": 1}, complex(1, 1), {1, 2}, np.zeros((2, 2, 2)), b"x"]
+OPTIONS = (
+    *("n_bins", "strategy", "norm", "kind", "interval", "confidence_level", "n_resamples", "n_draws", "random_state"),
+    *("score", "band", "adjust", "cv", "calibrator", "quantiles", "ties", "thresholds", "costs", "groups", "gamma"),
+    *("bandwidth", "labels", "pos_label", "sample_weight", "limit", "ax", "stratify", "reference"),
+)
+BY_NAME = {name: {} for name in metrics.__all__ if name not in ("ReliabilityCurve", "adjust_pvalues", "t_interval")}
+BY_NAME |= {
+    "compare_calibration": {"y_prob": {"one": P, "other": P**2}},
+    "bootstrap_interval": {"metric": metrics.brier},
+}
+BY_NAME |= {"expected_cost": {"costs": [[0, 1], [1, 0]]}, "multicalibration_error": {"groups": np.arange(N) % 3}}
+BY_NAME |= {name: {"Z": Z} for name in ("lce", "mlce", "local_calibration_errors")}
+FIGURES = {"plot_corp_diagram": {}, "plot_reliability_bars": {}}
+
+
+@pytest.mark.parametrize("name", [*BY_NAME, *FIGURES])
+def test_what_is_no_parameter_is_refused_in_one_sentence(name):
+    """Whatever is put in the place of an option: a result, or a ValueError; nothing else, and no warning of numpy."""
+    function = getattr(metrics, name, None) or getattr(plots, name)
+    given = inspect.signature(function).parameters
+    if "y_prob" not in given:
+        return
+    for option in set(OPTIONS) & set(given):
+        for value in NO_PARAMETER:
+            call = {"y_true": Y, "y_prob": P, **BY_NAME.get(name, {}), option: value}
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                try:
+                    function(**call)
+                except ValueError as error:
+                    text = str(error)
+                    assert text[0].isalpha(), (option, value, text)
+                    assert len(text) < 300, (option, value, text)
+                    assert "\n" not in text, (option, value, text)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.t_interval("a"), "values could not be read as numbers"),
+        (lambda: metrics.paired_wilcoxon({"a": 1}, [1]), "a could not be read as numbers"),
+        (lambda: metrics.spearman_table([1]), "frame is list"),
+        (lambda: metrics.bootstrap_interval(None, Y, P), "metric is None"),
+        (lambda: metrics.bootstrap_interval(metrics.brier, Y, P, stratify="no"), "stratify is 'no'"),
+        (lambda: metrics.murphy_decomposition(Y, P, groups=3), "groups has 0 dimensions"),
+        (lambda: metrics.proportion_interval([1, 2], [3, 4, 5]), r"events has shape \(2,\)"),
+        (lambda: metrics.lce(Y, P, Z, gamma=None), "gamma is None"),
+        (lambda: metrics.smooth_ece(Y, P, bandwidth="a"), "bandwidth is 'a'"),
+        (lambda: metrics.rejection_curve(Y, P, quantiles={}), "quantiles could not be read as numbers"),
+        (lambda: plots.plot_decision_curves({"a": None}), "curves lacks 'threshold'"),
+        (lambda: plots.plot_cost_curves({}), "curves is empty"),
+        (lambda: plots.plot_rejection_curves([1]), "curves is no mapping"),
+        (lambda: plots.plot_group_errors(None), "result lacks 'table'"),
+        (lambda: plots.plot_score_parts({"a": {}}), "parts lacks 'refinement'"),
+        (lambda: plots.plot_clusters("a", [1]), "points could not be read as numbers"),
+        (lambda: plots.plot_pipeline(ax=3), "ax is 3; expected Axes"),
+        (lambda: plots.ReliabilityDisplay.from_curve(None), "curve is no ReliabilityCurve"),
+    ],
+)
+def test_what_is_no_result_or_table_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

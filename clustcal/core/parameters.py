@@ -24,7 +24,7 @@ def shown(value):
     >>> print(shown([np.int64(0), np.float64(0.5)]))
     [0, 0.5]
     >>> print(shown("long " * 100))
-    'long long long long long long long long long long long long long long long long lon...
+    'long long long long long long long long long long long long long long long long long...
     """
     try:
         with np.printoptions(legacy="1.25"):

@@ -237,13 +237,13 @@ def calibration_in_the_large(
 
     Notes
     -----
-    Z has the variance that the forecast implies, and is near normal for some ten expected events and non-events.
-    The intervals are found from the chances that outcomes would have at each intercept a: those a are kept at which
-    the observed number of events is not in either tail, and the difference and the ratio follow from them. So they
-    stay within what is possible, and a forecast with no event has an interval too. Assumes independent rows, and
-    for the intervals that the error is a shift on the logit scale. No shift moves a forecast of exactly 0 or 1. Where
-    its outcome was impossible, Z still is that of the formula, which asks for the average alone; `spiegelhalter_test`
-    calls such a forecast refuted.
+    Z has the variance that the forecast implies, and is near normal for some ten expected events and non-events. The
+    intervals are found from the chances that outcomes would have at each intercept a: those a are kept at which the
+    observed number of events is in neither tail of its normal approximation, and the difference and the ratio
+    follow from them. So they stay within what is possible, and a forecast with no event has an interval too.
+    Assumes independent rows, and for the intervals that the error is a shift on the logit scale. No shift moves a
+    forecast of exactly 0 or 1. Where its outcome was impossible, Z still is that of the formula, which asks for the
+    average alone; `spiegelhalter_test` calls such a forecast refuted.
 
     References
     ----------

@@ -50,11 +50,12 @@ def compare_calibration(
         \\hat E = \\sum_b \\frac{n_b}{n} \\,
         \\frac{(\\sum_{i \\in b} r_i)^2 - \\sum_{i \\in b} r_i^2}{n_b (n_b - 1)}
 
-    Its mean is :math:`\\sum_b (n_b / n) (E[r \\mid b])^2`, whatever the bins; of a calibrated forecast, 0. (So it can
-    be negative; `debiased_ece` shows a root of its positive part.) If two forecasts A and B are calibrated, the sums
-    of residuals in all their bins are near normal with means 0 and covariances that the residuals show, also between
-    bins of A and of B; from such sums the distribution of :math:`\\hat E_A - \\hat E_B` is drawn, and
-    ``pvalue_calibrated`` is the share of draws at least as far from 0 as what was seen.
+    Over random rows its mean is :math:`\\sum_b (n_b / n) (E[r \\mid b])^2`, for any fixed bins, those of a single row
+    left out; of a calibrated forecast it is 0. (So it can be negative; `debiased_ece` shows a root of its positive
+    part.) If two forecasts A and B are calibrated, the sums of residuals in all their bins are near normal with
+    means 0 and covariances that the residuals show, also between bins of A and of B; from such sums the
+    distribution of :math:`\\hat E_A - \\hat E_B` is drawn, and ``pvalue_calibrated`` is the share of draws at least
+    as far from 0 as what was seen.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def compare_calibration(
     -----
     Two questions, two p-values. A small ``pvalue``, with an interval that leaves out 0, says that the errors differ.
     A small ``pvalue_calibrated`` alone says that not both are calibrated, and has more power; but two forecasts that
-    are wrong to the same extent get one, too. ``pvalue`` is the larger of ``pvalue_calibrated`` and of that of a
+    are wrong to the same extent get one, too; and so do two that share their bins and differ in their means there,
+    however little, as only one of them can be right. ``pvalue`` is the larger of ``pvalue_calibrated`` and of that of a
     normal approximation with
 
     .. math:: \\mathrm{SE}^2 = \\max(V_1 - V_0, V_0)
