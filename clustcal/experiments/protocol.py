@@ -21,6 +21,8 @@ MAX_DEPTHS = (6, 8)
 BOOSTING = {"learning_rate": 0.1, "subsample": 0.8, "colsample_bytree": 0.8}
 CALIBRATION_SHARE = 0.2
 TEST_SHARE = 0.2  # the remaining 60 % train the classifier
+# Rows that test for each that trains, classifier or calibrator: what intervals over the splits, which overlap, need.
+TEST_TO_TRAIN = TEST_SHARE / (1 - TEST_SHARE)
 N_COMPONENTS = 256
 N_CLUSTERS = 4
 SHRINKAGE = 0.05

@@ -1,5 +1,7 @@
 """How sure a number is, and whether two differ: intervals, a paired test, tables of rank correlations."""
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -114,15 +116,20 @@ def _mean_of_rows(values, weights):
     return lambda rows: weighted[rows].sum() / weights[rows].sum()
 
 
-def t_interval(values, *, confidence_level=0.95):
+def t_interval(values, *, test_to_train=0.0, confidence_level=0.95):
     """Mean, standard deviation and t-based interval of the mean, over repeated runs (the paper's "95% CI").
 
-    .. math:: \\bar v \\pm t_{n-1} \\, s / \\sqrt n
+    .. math:: \\bar v \\pm t_{n-1} \\, s \\sqrt{1 / n + \\rho}
+
+    With :math:`\\rho = 0` the values count as independent. Those of repeated splits of one data set are not: their
+    parts overlap. Nadeau and Bengio [1]_ then take :math:`\\rho = n_\\text{test} / n_\\text{train}`.
 
     Parameters
     ----------
     values : array-like of shape (n,)
         One number per seed; at least 2.
+    test_to_train : float, default=0.0
+        The ratio :math:`\\rho` of rows that test to rows that train, at least 0.
     confidence_level : float, default=0.95
 
     Returns
@@ -133,7 +140,11 @@ def t_interval(values, *, confidence_level=0.95):
     Raises
     ------
     ValueError
-        If there are fewer than 2 values, or one is not finite.
+        If there are fewer than 2 values, or one is not finite, or the ratio is negative.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003) 239-281.
 
     Examples
     --------
@@ -141,14 +152,21 @@ def t_interval(values, *, confidence_level=0.95):
     >>> interval = t_interval([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> round(interval.mean, 4), round(interval.half_width, 4)
     (3.0, 1.9632)
+
+    Five splits that train on four times as many rows as they test:
+
+    >>> round(t_interval([1.0, 2.0, 3.0, 4.0, 5.0], test_to_train=0.25).half_width, 4)
+    2.9449
     """
     check_level("confidence_level", confidence_level)
+    if not (isinstance(test_to_train, Real) and 0 <= test_to_train < np.inf):
+        raise ValueError(f"test_to_train is {test_to_train!r}; expected a number of at least 0.")
     values = _as_finite_vector(values, "values")
     n = len(values)
     if n < 2:
         raise ValueError(f"values has {n} entries; expected at least 2.")
     mean, sd = float(values.mean()), float(values.std(ddof=1))
-    half_width = float(stats.t.ppf((1 + confidence_level) / 2, n - 1) * sd / np.sqrt(n))
+    half_width = float(stats.t.ppf((1 + confidence_level) / 2, n - 1) * sd * np.sqrt(1 / n + test_to_train))
     return Bunch(mean=mean, sd=sd, half_width=half_width, low=mean - half_width, high=mean + half_width, n=n)
 
 

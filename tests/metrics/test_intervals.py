@@ -109,6 +109,20 @@ def test_t_interval_of_five_seeds_agrees_with_scipy():
     assert interval.half_width == pytest.approx(2.776445 * interval.sd / np.sqrt(5))
 
 
+def test_overlapping_splits_widen_the_interval_as_nadeau_and_bengio_say():
+    """Five splits of 80 % to train and 20 % to test: the variance grows from 1/5 to 1/5 + 1/4, by a factor of 9/4."""
+    values = [0.31, 0.29, 0.33, 0.30, 0.28]
+    plain, corrected = t_interval(values), t_interval(values, test_to_train=20 / 80)
+    assert corrected.half_width == pytest.approx(1.5 * plain.half_width)
+    assert (corrected.mean, corrected.sd) == (plain.mean, plain.sd)
+
+
+@pytest.mark.parametrize("ratio", [-0.1, np.inf, np.nan, "0.25", None])
+def test_a_ratio_that_is_none_is_refused(ratio):
+    with pytest.raises(ValueError, match="test_to_train is"):
+        t_interval([1.0, 2.0], test_to_train=ratio)
+
+
 def test_equal_values_have_an_interval_of_no_width():
     interval = t_interval([0.3, 0.3, 0.3])
     assert (interval.low, interval.high) == pytest.approx((0.3, 0.3))

@@ -68,7 +68,8 @@ def compare(rows):
     -------
     table : DataFrame
         Indexed by data set and settings: NLL of ``base``, of the best ``global`` and the best ``clustered`` method by
-        mean over the seeds, the ``gain`` in percent and its half width ``ci``, a 95 % t interval over the seeds.
+        mean over the seeds, the ``gain`` in percent and its half width ``ci``, a 95 % t interval over the seeds with the
+        correction for splits that overlap.
     """
     by = ["dataset", "settings"]
     lines = {key: _compare(of_choice) for key, of_choice in rows.groupby(by, sort=False)}
@@ -96,7 +97,7 @@ def _compare(rows):
     kinds = (is_global & ~is_base, ~is_global)
     before, after = (tables.best_method(rows[kind], "nll").set_index("seed")["nll"] for kind in kinds)
     gain = tables.percent_better(after, before, "NLL")
-    interval = metrics.t_interval(gain) if len(gain) > 1 else None
+    interval = metrics.t_interval(gain, test_to_train=protocol.TEST_TO_TRAIN) if len(gain) > 1 else None
     return {
         "base": rows.loc[is_base, "nll"].mean(),
         "global": before.mean(),

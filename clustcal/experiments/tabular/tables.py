@@ -10,6 +10,7 @@ import pandas as pd
 from clustcal import metrics
 from clustcal.datasets import list_datasets
 from clustcal.experiments.methods import BASELINE, GLOBAL
+from clustcal.experiments.protocol import TEST_TO_TRAIN
 from clustcal.experiments.tabular.grid import PAPER_DATASETS, get_entries
 
 CAPACITY = ["n_estimators", "max_depth"]
@@ -269,7 +270,7 @@ def compare(rows, reference, metric="NLL", by=("dataset", *METHOD)):
     -------
     table : DataFrame
         ``mean``; ``ci``, half width of its 95 % t interval over seeds, of which each is a mean over whatever else is
-        not in ``by``; ``runs``, and ``wins`` among them.
+        not in ``by``, with the correction for splits that overlap; ``runs``, and ``wins`` among them.
 
     Raises
     ------
@@ -283,7 +284,8 @@ def compare(rows, reference, metric="NLL", by=("dataset", *METHOD)):
     together = rows.merge(before, on=run)
     gain = together.assign(gain=percent_better(together[metric], together["before"], metric))
     by_seed = gain.groupby([*by, "seed"])["gain"].mean()
-    table = by_seed.groupby(list(by)).agg(mean="mean", ci=lambda values: metrics.t_interval(values).half_width)
+    half_width = lambda values: metrics.t_interval(values, test_to_train=TEST_TO_TRAIN).half_width
+    table = by_seed.groupby(list(by)).agg(mean="mean", ci=half_width)
     runs = gain.groupby(list(by))["gain"].agg(runs="size", wins=lambda values: int((values > 0).sum()))
     return table.join(runs)
 

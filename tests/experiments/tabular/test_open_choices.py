@@ -53,7 +53,9 @@ def test_best_methods_are_compared_by_hand():
     found = open_choices.compare(rows).loc["d", ""]
     assert_allclose(found[["base", "global", "clustered"]], [0.8, 0.4, 0.245])
     assert found["gain"] == pytest.approx((50 + 5) / 2)
-    assert found["ci"] == pytest.approx(12.7062 * 22.5, rel=1e-4)  # t of one degree of freedom times the standard error
+    assert found["ci"] == pytest.approx(
+        12.7062 * 22.5 * np.sqrt(1.5), rel=1e-4
+    )  # t of one degree of freedom, the standard error, and the correction for two splits that overlap
 
 
 def test_one_seed_has_no_interval():

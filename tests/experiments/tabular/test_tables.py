@@ -160,7 +160,8 @@ def test_compare_is_run_by_run(rows):
     table = tables.compare(clustered, global_).loc["Stroke"]
     seeds = [100 * (0.01 / (0.20 + d) + 0.03 / (0.30 + d)) / 2 for d in (-0.002, 0.002)]
     assert_allclose(table["mean"], np.mean(seeds))
-    assert_allclose(table["ci"], T * (seeds[0] - seeds[1]) / 2, rtol=1e-6)
+    overlap = np.sqrt((1 / 2 + 20 / 80) / (1 / 2))  # Nadeau and Bengio, for two splits
+    assert_allclose(table["ci"], overlap * T * (seeds[0] - seeds[1]) / 2, rtol=1e-6)
     assert table[["runs", "wins"]].to_numpy().tolist() == [[4, 4]]
 
 
