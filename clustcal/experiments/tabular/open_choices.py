@@ -68,8 +68,8 @@ def compare(rows):
     -------
     table : DataFrame
         Indexed by data set and settings: NLL of ``base``, of the best ``global`` and the best ``clustered`` method by
-        mean over the seeds, the ``gain`` in percent and its half width ``ci``, a 95 % t interval over the seeds with the
-        correction for splits that overlap.
+        mean over the seeds, the ``gain`` in percent and its half width ``ci``, a 95 % t interval over the seeds,
+        corrected for splits that overlap.
     """
     by = ["dataset", "settings"]
     lines = {key: _compare(of_choice) for key, of_choice in rows.groupby(by, sort=False)}

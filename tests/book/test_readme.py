@@ -1,0 +1,38 @@
+"""The example of the README prints what the README says that it prints, and its links lead somewhere."""
+
+import re
+import subprocess
+import sys
+
+from book_sources import ROOT
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+HEADING = "## A first calibration"
+
+
+def block(language):
+    """Return the first block of a language after the heading of the example."""
+    return re.search(rf"^```{language}\n(.*?)^```$", TEXT[TEXT.index(HEADING) :], re.MULTILINE | re.DOTALL)[1]
+
+
+def test_example_prints_what_stands_below_it(tmp_path):
+    command = [sys.executable, "-c", block("python")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == block("text")
+
+
+def test_sentences_below_the_example_are_those_of_its_numbers():
+    rate = float(re.search(r"([\d.]+)% of", block("text"))[1])
+    found = re.findall(r"^(.*?)  +mean risk ([\d.]+)%  log-loss ([\d.]+)$", block("text"), re.MULTILINE)
+    risk = {name: float(mean) for name, mean, _ in found}
+    loss = {name: float(value) for name, _, value in found}
+    assert risk["as it is"] < rate - 1, "The model's risks were too low."
+    assert abs(risk["Beta"] - rate) < 0.5, "One correction for everybody sets the mean right"
+    assert loss["clustered Beta"] < loss["Beta"] < loss["as it is"], "one for each group comes a little closer still"
+
+
+def test_links_lead_to_files_and_chapters_have_the_page_that_is_named():
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", TEXT) if "://" not in link]
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    for name in re.findall(r"_build/html/([\w/-]+)\.html", TEXT):
+        assert name == "index" or (ROOT / "book" / f"{name}.md").is_file()
