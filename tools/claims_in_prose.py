@@ -1,4 +1,5 @@
-"""Sentences of the book that leave no exception ("no", "all", "always", "within"), and the cell that guards each.
+"""Sentences of the book that leave no exception ("no", "all", "always", "within") or weigh a result ("clearly", "chance"),
+and the cell that guards each.
 
     python tools/claims_in_prose.py [PAGE ...]
 
@@ -42,9 +43,16 @@ REASONS = {
 WORDS = (
     "no", "none", "nobody", "nothing", "nowhere", "never", "neither", "cannot", "all", "always", "every", "everybody",
     "everyone", "everything", "everywhere", "throughout", "certain", "certainly", "within", "hold", "holds", "prove",
-    "proves", "proved", "reproduces",
+    "proves", "proved", "reproduces", "reliably", "consistently", "clearly", "significant", "significantly", "chance",
+    "coin", "coins", "stand up", "stands up",
 )  # fmt: skip
-WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
+# Words that mostly say nothing of a result ("only its probabilities are used", "both features are 0.5") and are looked at
+# where they do: as the subject of a sentence, in a comparison, before a number that the code makes.
+PHRASES = (
+    r"(?<!.)only", r"the only", r"only(?= \.\.\.)", r"(?<!.)both", r"(?:in|beats?|than|by) both", r"(?<!.)any",
+    r"(?:than|hardly|beats?) any",
+)  # fmt: skip
+WORD = re.compile(rf"\b({'|'.join(WORDS + PHRASES)})\b", re.IGNORECASE)
 # What stands in these directives is proved, asked or hidden from readers.
 SKIPPED = re.compile(r"(prf:(?!example).*|exercise|raw|bibliography|math|toctree|figure|code-block)$")
 GLUED = "..."

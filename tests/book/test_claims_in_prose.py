@@ -112,6 +112,26 @@ def test_words_in_formulas_and_code_do_not_count():
     assert plain("a nobel or an installation").words == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("Only clustering can change the order.", ["Only"]),
+        ("It is the only one of the nine.", ["the only"]),
+        ("Of ten bins only {glue:text}`n` have a fit of their own.", ["only"]),
+        ("Each map depends on the score only.", []),
+        ("Both metrics agree.", ["Both"]),
+        ("It beats both, and is larger in both panels.", ["beats both", "in both"]),
+        ("Beta fits both features.", []),
+        ("Any two pictures are alike.", ["Any"]),
+        ("It is better than any other.", ["than any"]),
+        ("Run any row again.", []),
+        ("A coin would do, by chance; it clearly and reliably stands up.", ["coin", "chance", "clearly", "reliably", "stands up"]),
+    ],
+)
+def test_words_that_weigh_a_result_are_found_where_they_do(sentence, words):
+    assert plain(sentence).words == words
+
+
 def test_a_sentence_with_a_glued_value_is_generated():
     assert plain("It wins {glue:text}`n` of 30").is_generated
     assert not plain("It wins 30 of 30").is_generated
