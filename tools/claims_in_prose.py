@@ -1,5 +1,5 @@
-"""Sentences of the book that leave no exception ("no", "all", "always", "within") or weigh a result ("clearly", "chance"),
-and the cell that guards each.
+"""Sentences of the book that leave no exception ("no", "all", "always") or weigh a result ("clearly"), and the cell that
+guards each.
 
     python tools/claims_in_prose.py [PAGE ...]
 
@@ -46,8 +46,8 @@ WORDS = (
     "proves", "proved", "reproduces", "reliably", "consistently", "clearly", "significant", "significantly", "chance",
     "coin", "coins", "stand up", "stands up",
 )  # fmt: skip
-# Words that mostly say nothing of a result ("only its probabilities are used", "both features are 0.5") and are looked at
-# where they do: as the subject of a sentence, in a comparison, before a number that the code makes.
+# Words that mostly say nothing of a result ("both features are 0.5") and are looked at where they do: as the first
+# word of a sentence, in a comparison, before a number that the code makes.
 PHRASES = (
     r"(?<!.)only", r"the only", r"only(?= \.\.\.)", r"(?<!.)both", r"(?:in|beats?|than|by) both", r"(?<!.)any",
     r"(?:than|hardly|beats?) any",
