@@ -1,4 +1,4 @@
-"""Sentences of the book that leave no exception ("no", "all", "always") or weigh a result ("clearly"), and the cell that
+"""Sentences of the book that leave no exception ("no", "all") or weigh a result ("clearly"), and the cell that
 guards each.
 
     python tools/claims_in_prose.py [PAGE ...]
