@@ -191,3 +191,35 @@ def test_what_is_no_parameter_is_refused_in_one_sentence(name):
 def test_what_is_no_result_or_table_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+NONSENSE = [
+    (name, parameter) for name, calibrator in CALIBRATORS.items() for parameter in calibrator.get_params(deep=False)
+]
+
+
+@pytest.mark.parametrize("value", ["nonsense", object(), -1.5, [object()]], ids=["text", "object", "number", "list"])
+@pytest.mark.parametrize(("name", "parameter"), NONSENSE)
+def test_a_parameter_that_is_nonsense_is_refused_and_leaves_nothing(name, parameter, value):
+    calibrator = clone(CALIBRATORS[name]).set_params(**{parameter: value})
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        calibrator.fit(P, Y, Z)
+    assert_one_clear_sentence(error)
+    assert not [name for name in vars(calibrator) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_a_fit_that_fails_half_way_leaves_nothing_new(name, monkeypatch):
+    """Whatever a fit calls last in here may fail: attributes are set once all is found."""
+
+    def fail(*args, **kwargs):
+        raise MemoryError
+
+    for place in (clustcal.calibrators.clustered.solvers, clustcal.calibrators.soft_kmeans.KMeans):
+        calibrator = clone(CALIBRATORS[name])
+        with monkeypatch.context() as patch:
+            patch.setattr(place, "fit", fail)
+            try:
+                calibrator.fit(P, Y, Z)
+            except MemoryError:
+                assert not [name for name in vars(calibrator) if name.endswith("_")]

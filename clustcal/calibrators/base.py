@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.parameters import check_true_or_false
 from clustcal.core.probabilities import Scores, as_representation, as_scores, as_weights, check_same_length
 
 
@@ -102,7 +103,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         ValueError
             If an argument is not as described; nothing is fitted then.
         """
-        self._check_parameters()
+        self._check()
         data = read_calibration_set(
             P,
             y,
@@ -161,8 +162,19 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]
         return self
 
+    def _check(self):
+        """Raise a ValueError if a parameter cannot serve."""
+        check_true_or_false("from_logits", self.from_logits)
+        self._check_parameters()
+
     def _check_parameters(self):
         """Raise a ValueError if a parameter cannot serve."""
+
+    def _check_number_of_rows(self, n, which="rows"):
+        """Raise a ValueError if n rows are too few; ``which`` says in the error which rows these are."""
+
+    def _check_number_of_classes(self, n_classes):
+        """Raise a ValueError if it does not serve so many classes."""
 
     def _classes_of_columns(self):
         """Return the labels of the columns as parameters give them, or None."""

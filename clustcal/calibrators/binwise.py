@@ -97,22 +97,23 @@ class BinwiseCalibration(Containing):
         """
         P, codes, weights = data.scores.P, data.codes, data.weights
         confidence = take_columns(P, confidence_columns(P, self.kind))
-        self.calibrator_ = self._parametric(data.n_classes)._fit_to(data)
-        self.edges_ = bin_edges(confidence, self.n_bins, self.strategy, weights)
-        bins = assign_bins(confidence, self.edges_)
-        n_bins = len(self.edges_) - 1
-        family = self.calibrator_.family(data.n_classes)
-        self.theta_ = np.tile(self.calibrator_.theta_, (n_bins, 1))
-        self.fitted_bins_ = np.zeros(n_bins, dtype=bool)
+        edges = bin_edges(confidence, self.n_bins, self.strategy, weights)
+        bins = assign_bins(confidence, edges)
+        n_bins = len(edges) - 1
+        calibrator = self._parametric(data.n_classes)._fit_to(data)
+        family = calibrator.family(data.n_classes)
+        theta = np.tile(calibrator.theta_, (n_bins, 1))
+        fitted_bins = np.zeros(n_bins, dtype=bool)
         for b in np.flatnonzero(np.bincount(bins, weights, minlength=n_bins) >= self.min_bin_size):
             rows = np.flatnonzero((bins == b) & (weights > 0))
             if len(rows) == 0 or (codes[rows] == codes[rows[0]]).all():
                 continue
             X = data.scores.take(rows).features(family)
-            start = self.calibrator_.theta_[None]
+            start = calibrator.theta_[None]
             found = solvers.fit(family, X, codes[rows], weights[rows, None], start=start)
             if found.is_finite[0]:
-                self.theta_[b], self.fitted_bins_[b] = found.theta[0], True
+                theta[b], fitted_bins[b] = found.theta[0], True
+        self.calibrator_, self.edges_, self.theta_, self.fitted_bins_ = calibrator, edges, theta, fitted_bins
 
     def _calibrate(self, scores, Z):
         P = scores.P
@@ -123,6 +124,10 @@ class BinwiseCalibration(Containing):
             rows = np.flatnonzero(bins == b)
             Q[rows] = family.predict(self.theta_[b], scores.take(rows).features(family))
         return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
+
+    def _check_number_of_classes(self, n_classes):
+        super()._check_number_of_classes(n_classes)
+        confidence_columns(np.empty((0, n_classes)), self.kind)
 
     def _check_parameters(self):
         self._parametric()

@@ -114,10 +114,12 @@ class ClusteredCalibration(Containing):
 
     def _fit(self, data):
         """Fit the global calibrator, the clusters, and a calibrator in each of them."""
-        clusters = self._clusters().check_parameters(len(data))
-        self.calibrator_ = self._parametric(data.n_classes)._fit_to(data)
-        self.clusters_ = clusters._fit(data.Z, data.weights)
-        self._fit_clusters(data, self.clusters_._memberships(data.Z) * data.weights[:, None])
+        self._check_number_of_rows(len(data))
+        calibrator = self._parametric(data.n_classes)._fit_to(data)
+        clusters = self._clusters()._fit(data.Z, data.weights)
+        found = self._fit_clusters(data, calibrator, clusters._memberships(data.Z) * data.weights[:, None])
+        self.calibrator_, self.clusters_ = calibrator, clusters
+        self.theta_, self.n_iter_ = found.theta, found.n_iter
 
     def _clusters(self):
         return SoftKMeans(
@@ -141,16 +143,15 @@ class ClusteredCalibration(Containing):
     def global_theta_(self):
         return self.calibrator_.theta_
 
-    def _fit_clusters(self, data, W):
-        family = self.calibrator_.family(data.n_classes)
+    def _fit_clusters(self, data, calibrator, W):
+        """Fit a calibrator in every cluster, shrunk towards the global one."""
+        family = calibrator.family(data.n_classes)
         shrinkage = self.shrinkage
         if self.loss == "sum":
             # Both terms over the cluster's weight: the same optimum as the sum, for the solver of the mean.
             shrinkage = shrinkage / np.maximum(W.sum(axis=0), np.finfo(float).tiny)
         X = data.scores.features(family)
-        found = solvers.fit(family, X, data.codes, W, prior=self.global_theta_, shrinkage=shrinkage).warn()
-        self.theta_ = found.theta
-        self.n_iter_ = found.n_iter
+        return solvers.fit(family, X, data.codes, W, prior=calibrator.theta_, shrinkage=shrinkage).warn()
 
     def _calibrate(self, scores, Z):
         family = self.calibrator_.family(len(self.classes_))
@@ -161,3 +162,6 @@ class ClusteredCalibration(Containing):
         self._clusters().check_parameters()
         check_at_least_0("shrinkage", self.shrinkage)
         check_one_of("loss", self.loss, LOSSES)
+
+    def _check_number_of_rows(self, n, which="rows"):
+        self._clusters().check_parameters(n, which)

@@ -11,10 +11,10 @@ from operator import attrgetter
 
 import numpy as np
 import pandas as pd
+import sklearn.utils
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.clustered import ClusteredCalibration, mixture
@@ -28,9 +28,16 @@ from clustcal.calibrators.soft_kmeans import (
     squared_distances,
 )
 from clustcal.core import solvers
-from clustcal.core.folds import make_folds
-from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number, shown
+from clustcal.core.folds import check_number_of_folds, make_folds
+from clustcal.core.parameters import (
+    check_at_least_0,
+    check_one_of,
+    check_true_or_false,
+    check_whole_number,
+    shown,
+)
 from clustcal.core.probabilities import EPS
+from clustcal.core.random_states import check_random_state
 
 __all__ = ["ClusteredCalibrationCV"]
 
@@ -184,11 +191,11 @@ class ClusteredCalibrationCV(Containing):
         seed = self.random_state
         if not isinstance(seed, Integral):
             # One seed for K-means here and in the final fit, so that what was validated is what is fitted.
-            seed = int(check_random_state(seed).randint(2**31 - 1))
+            seed = int(sklearn.utils.check_random_state(seed).randint(2**31 - 1))
         candidates = self._candidates(data.n_classes)
         folds = self._repeated_folds(data, seed)
         smallest = min(len(train) for train, _ in folds)
-        SoftKMeans(max(self.n_clusters), self.membership).check_parameters(smallest)
+        SoftKMeans(max(self.n_clusters)).check_parameters(smallest, "rows that a fold trains on")
         losses = self._validation_losses(candidates, data, folds, seed)
         results = _compare(candidates, losses, data.weights)
         best = _choose(results, self.selection)
@@ -258,6 +265,15 @@ class ClusteredCalibrationCV(Containing):
         if self.n_repeats is not None:
             check_whole_number("n_repeats", self.n_repeats)
         check_one_of("selection", self.selection, SELECTIONS)
+        check_true_or_false("include_global", self.include_global)
+        check_random_state(self.random_state)
+
+    def _check_number_of_rows(self, n, which="rows"):
+        if not isinstance(self.cv, Integral):
+            return  # how many rows each part has, only the splitter knows
+        check_number_of_folds(self.cv, n)
+        largest_part = -(-n // self.cv)
+        SoftKMeans(max(self.n_clusters)).check_parameters(n - largest_part, f"{which} that {self.cv - 1} folds hold")
 
     def _given(self):
         given = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]

@@ -33,7 +33,12 @@ class Containing(Calibrator):
         for calibrator in calibrators:
             if not isinstance(calibrator, ParametricCalibrator):
                 raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
+            calibrator._check()
         return [clone(calibrator).set_params(from_logits=self._takes_logits()) for calibrator in calibrators]
+
+    def _check_number_of_classes(self, n_classes):
+        for calibrator in self._parametrics(n_classes):
+            calibrator._check_number_of_classes(n_classes)
 
     def _classes_of_columns(self):
         given = [np.asarray(one.classes).tolist() for one in (self, *self._given()) if one.classes is not None]

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
 from clustcal.calibrators.base import Calibrator
-from clustcal.core.parameters import shown
-from clustcal.core.probabilities import assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.core.parameters import check_one_of, shown
+from clustcal.core.probabilities import KINDS, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["LocalRecalibration"]
 
@@ -104,7 +104,11 @@ class LocalRecalibration(Calibrator):
         self.Z_, self.hits_, self.weights_ = data.Z[order], (data.codes == columns)[order].astype(float), weights[order]
         self.offsets_ = np.searchsorted(bins[order], np.arange(len(edges)))
 
+    def _check_number_of_classes(self, n_classes):
+        confidence_columns(np.empty((0, n_classes)), self.kind)
+
     def _check_parameters(self):
+        check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {shown(self.bandwidth)}; expected a positive number.")
         bin_edges(np.array([0.5]), self.n_bins)

@@ -24,6 +24,12 @@ class ParametricCalibrator(Calibrator):
         self.theta_ = found.theta[0]
         self.n_iter_ = found.n_iter
 
+    def _check_parameters(self):
+        self.family(2)
+
+    def _check_number_of_classes(self, n_classes):
+        self.family(n_classes)
+
     def _calibrate(self, scores, Z):
         family = self.family(len(self.classes_))
         return family.predict(self.theta_, scores.features(family))

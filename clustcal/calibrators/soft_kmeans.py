@@ -12,8 +12,15 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from clustcal.core.parameters import check_at_least_0, check_one_of, check_whole_number, shown
+from clustcal.core.parameters import (
+    check_at_least_0,
+    check_one_of,
+    check_true_or_false,
+    check_whole_number,
+    shown,
+)
 from clustcal.core.probabilities import as_representation, as_weights
+from clustcal.core.random_states import check_random_state
 
 __all__ = ["SoftKMeans"]
 
@@ -163,15 +170,18 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the memberships of rows that are in canonical form."""
         return soft_memberships(squared_distances(normalize(Z), self.centroids_, self.membership), self.temperature)
 
-    def check_parameters(self, n=None):
+    def check_parameters(self, n=None, which="rows"):
         """Raise a ValueError if the parameters cannot serve (n rows, if that is known); else return self."""
         check_whole_number("n_clusters", self.n_clusters)
         if n is not None and self.n_clusters > n:
             raise ValueError(
-                f"n_clusters is {shown(self.n_clusters)}; expected a whole number from 1 to {n}, the number of rows."
+                f"n_clusters is {shown(self.n_clusters)}; expected a whole number from 1 to {n}, the number of {which}."
             )
         check_one_of("membership", self.membership, SQUARED_DISTANCES)
         check_at_least_0("temperature", self.temperature)
+        check_whole_number("n_init", self.n_init)
+        check_random_state(self.random_state)
+        check_true_or_false("normalize", self.normalize)
         return self
 
 

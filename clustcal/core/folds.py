@@ -5,6 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.model_selection import check_cv
 
+from clustcal.core.parameters import shown
+
 
 def make_folds(cv, codes, weights, seed=None):
     """Return the folds as pairs (train, held_out) of row numbers.
@@ -19,6 +21,8 @@ def make_folds(cv, codes, weights, seed=None):
         Draws which rows of a class go to which fold; without it they are dealt out as they stand.
     """
     if not isinstance(cv, Integral):
+        if not hasattr(cv, "split"):
+            cv = _pairs(cv)
         folds = list(check_cv(cv).split(codes, codes))
         if not folds:
             raise ValueError("cv has no folds; expected at least one (an iterator can be used up only once).")
@@ -28,11 +32,25 @@ def make_folds(cv, codes, weights, seed=None):
             if shared.size:
                 raise ValueError(f"cv has a fold that trains on row {shared[0]} and holds it out; expected either.")
         return folds
-    if not 2 <= cv <= len(codes):
-        raise ValueError(f"cv is {cv}; expected from 2 to {len(codes)} folds, the number of rows.")
+    check_number_of_folds(cv, len(codes))
     # Each class is dealt out in turn. StratifiedKFold does so too, but refuses classes with fewer rows than folds.
     chance = np.zeros(len(codes)) if seed is None else np.random.default_rng(seed).random(len(codes))
     dealt = np.lexsort([chance, codes, weights == 0])
     fold = np.empty(len(codes), dtype=int)
     fold[dealt] = np.arange(len(codes)) % cv
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
+
+
+def _pairs(cv):
+    try:
+        return [(train, held_out) for train, held_out in cv]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"cv is {shown(cv)[:80]}; expected a number of folds, a splitter, or pairs of (train, held out) rows."
+        ) from None
+
+
+def check_number_of_folds(cv, n):
+    """Raise a ValueError unless n rows can be dealt out to this number of folds."""
+    if isinstance(cv, bool) or not 2 <= cv <= n:
+        raise ValueError(f"cv is {shown(cv)}; expected from 2 to {n} folds, the number of rows.")

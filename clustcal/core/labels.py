@@ -7,6 +7,8 @@ import pandas as pd
 
 from clustcal.core.parameters import shown
 
+MIXED = "y mixes strings and other types; expected labels of one type."
+
 
 def as_labels(y):
     """Return labels as an array of one type, shape (n,).
@@ -19,7 +21,7 @@ def as_labels(y):
     if hasattr(y, "detach"):  # a tensor of torch, which may carry a gradient or lie on another device
         y = y.detach().cpu()
     check_no_label_missing(y)
-    y = np.asarray(y)
+    y = _of_one_type(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -30,6 +32,12 @@ def as_labels(y):
         raise ValueError("y holds NaN or infinite values; expected a label for every row.")
     # "T" is numpy's text of any length, which cannot yet be compared with the older kind.
     return _labels_from_objects(y) if y.dtype.kind in "OT" else y
+
+
+def check_no_types_mixed(y):
+    """Raise a ValueError if text stands beside labels of other types, which numpy would turn into text."""
+    if y is not None and not hasattr(y, "dtype"):
+        _of_one_type(y)
 
 
 def check_no_label_missing(y):
@@ -99,8 +107,9 @@ def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None)
 def order_of_columns(names, present, classes, name="P"):
     """Return in which order the columns of a frame belong to sorted or given classes, and the classes themselves.
 
-    Names that are the classes as a set say which column is whose. Names that share nothing with the classes, and the
-    numbers 0, 1, ... that a frame has where nobody named its columns, say nothing: columns go by position.
+    Names that are the classes as a set say which column is whose, whole numbers too. Names that share nothing with the
+    classes say nothing, nor do the numbers 0, 1, ... where they are not just the classes: a file or a library may have
+    counted the columns. Columns then go by position.
 
     Parameters
     ----------
@@ -133,7 +142,8 @@ def order_of_columns(names, present, classes, name="P"):
     known = np.asarray(present if classes is None else classes).tolist()
     labels = names if set(names) & set(known) else _as_named(names, known)
     shared = set(labels) & set(known)
-    if not shared or names == list(range(len(names))):
+    is_count = names == list(range(len(names)))
+    if not shared or (is_count and len(names) > 1 and set(names) != set(known)):
         return None, classes
     if len(labels) == 1 and known == [0]:
         return [1, 0], classes  # of 0 and 1, of which no 1 occurs
@@ -151,15 +161,48 @@ def order_of_columns(names, present, classes, name="P"):
 def column_names(P):
     """Return the names of the columns of a frame (or the name of a series) as a list, or None if P has none.
 
+    The index 0, 1, ... that pandas gives where nobody named the columns is none.
+
     Examples
     --------
     >>> column_names(pd.DataFrame({"no": [0.2], "yes": [0.8]}))
     ['no', 'yes']
     """
     if hasattr(P, "columns"):
-        return list(P.columns)
+        names = list(P.columns)
+        is_default = names == [0] or (isinstance(P.columns, pd.RangeIndex) and names == list(range(len(names))))
+        return None if is_default else names
     name = getattr(P, "name", None)
-    return [name] if isinstance(name, str) and hasattr(P, "to_numpy") else None
+    return [name] if name is not None and hasattr(P, "to_numpy") else None
+
+
+def check_pos_label(name, pos_label, known):
+    """Raise a ValueError if the one column of a frame, or the series, is named after another class than ``pos_label``.
+
+    Parameters
+    ----------
+    name : object
+        The name of the column.
+    pos_label : label
+        The class whose probability the column is said to hold.
+    known : array-like
+        The classes, or the labels that occur.
+
+    Examples
+    --------
+    >>> check_pos_label("yes", "yes", ["no", "yes"])
+    >>> check_pos_label("no", "yes", ["no", "yes"])
+    Traceback (most recent call last):
+    ...
+    ValueError: pos_label is 'yes' and the column of y_prob is named 'no', which is another label; expected the same.
+    """
+    known = np.asarray(known).tolist()
+    (named,) = [name] if name in known else _as_named([name], known)
+    if named in known and named != pos_label:
+        raise ValueError(
+            f"pos_label is {pos_label!r} and the column of y_prob is named {name!r}, which is another label; expected "
+            "the same."
+        )
 
 
 def distinct(y):
@@ -212,11 +255,21 @@ def _without(labels, others):
     return [label for label in labels.tolist() if label not in others]
 
 
+def _of_one_type(y):
+    """Return labels as an array, unless numpy had to turn some into text for that."""
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and not hasattr(y, "dtype"):
+        kinds = {type(label) for label in np.asarray(y, dtype=object).ravel()}
+        if not all(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
+            raise ValueError(MIXED)
+    return array
+
+
 def _labels_from_objects(y):
     """Turn an object array into the array of its one type, so that it can be sorted and compared."""
     kinds = {type(label) for label in y}
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
-        raise ValueError("y mixes strings and other types; expected labels of one type.")
+        raise ValueError(MIXED)
     return np.array(y.tolist())
 
 

@@ -68,9 +68,15 @@ def read_numbers(name, values):
 
 def check_one_of(name, value, choices, *, otherwise=None):
     """Raise a ValueError unless the parameter is one of the choices; ``otherwise`` says what else the caller takes."""
-    if not isinstance(value, str) or value not in choices:
+    if not (value is None or isinstance(value, str)) or value not in choices:
         also = "" if otherwise is None else f" or {otherwise}"
         raise ValueError(f"{name} is {shown(value)}; expected one of {tuple(choices)}{also}.")
+
+
+def check_true_or_false(name, value):
+    """Raise a ValueError unless the parameter is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {shown(value)}; expected True or False.")
 
 
 def check_whole_number(name, value, lowest=1):

@@ -22,8 +22,12 @@ ROW_SUM_ULPS = 4
 # the second number, whatever the type.
 RANGE_ULPS = 64
 RANGE_TOLERANCE = 1e-5
+# Squares of larger logits, and sums of them, would pass what float64 holds.
+LARGEST_LOGIT = 1e100
 # Below this a row's sum differs from 1 by float64 rounding alone.
 ROUNDING = 1e-12
+
+COMPLEX = (complex, np.complexfloating)
 
 STRATEGIES = ("uniform", "quantile")
 FEW_EDGES = 25
@@ -94,7 +98,7 @@ def as_logits(S, name="P"):
     Raises
     ------
     ValueError
-        If S is empty, has the wrong number of dimensions, or holds NaN or infinite values.
+        If S is empty, has the wrong number of dimensions, or holds NaN, infinite values or any beyond 1e100.
 
     Examples
     --------
@@ -108,6 +112,8 @@ def as_logits(S, name="P"):
     if S.size == 0:
         raise ValueError(f"{name} is empty; expected at least one row of logits.")
     _check_finite(S, name)
+    if max(S.max(), -S.min()) > LARGEST_LOGIT:
+        raise ValueError(f"{name} holds {float(np.abs(S).max())!r}; expected logits of at most {LARGEST_LOGIT:g}.")
     if S.ndim == 1 or S.shape[1] == 1:
         s = S.reshape(-1)
         return np.column_stack([np.zeros_like(s), s])
@@ -184,6 +190,8 @@ def as_representation(Z, n=None, n_features=None):
     if Z is None:
         raise ValueError("Z is missing; expected a representation of shape (n, m) for every row of P.")
     if sparse.issparse(Z):
+        if Z.dtype.kind == "c":
+            raise ValueError("Z holds complex numbers; expected real ones.")
         Z = sparse.csr_matrix(Z, dtype=np.float64)
         values = Z.data
     else:
@@ -340,15 +348,33 @@ def _shown(values):
 
 def _as_float_array(values, name):
     try:
-        if hasattr(values, "iloc"):  # of pandas, where missing values of some types have no number
-            return values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if hasattr(values, "detach"):  # of torch: numpy knows no bfloat16, and takes no tensor with a gradient
-            values = values.detach().cpu().double()
-        if isinstance(values, np.ma.MaskedArray):
-            return values.astype(np.float64).filled(np.nan)
-        return np.asarray(values, dtype=np.float64)
+        if not hasattr(values, "dtype") and not hasattr(values, "dtypes"):
+            values = np.asarray(values)
+        if not _is_complex(values):
+            return _to_float(values)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} could not be read as an array of numbers.") from None
+    raise ValueError(f"{name} holds complex numbers; expected real ones.")
+
+
+def _to_float(values):
+    if hasattr(values, "iloc"):  # of pandas, where missing values of some types have no number
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if hasattr(values, "detach"):  # of torch: numpy knows no bfloat16, and takes no tensor with a gradient
+        values = values.detach().cpu().double()
+    if isinstance(values, np.ma.MaskedArray):
+        return values.astype(np.float64).filled(np.nan)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _is_complex(values):
+    """Whether numbers are complex: numpy would read them as real ones, without their imaginary part."""
+    if hasattr(values, "is_complex"):  # of torch
+        return values.is_complex()
+    if hasattr(values, "dtypes"):  # a frame, or a series of pandas
+        return any(getattr(dtype, "kind", "") == "c" for dtype in np.array(values.dtypes, dtype=object).ravel())
+    kind = getattr(values.dtype, "kind", "")
+    return kind == "c" or (kind == "O" and any(isinstance(value, COMPLEX) for value in np.ravel(values)))
 
 
 def _precision(values):

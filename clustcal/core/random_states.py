@@ -36,3 +36,13 @@ def as_generator(random_state):
         f"random_state is {shown(random_state)}; expected a whole number of at least 0, a RandomState, a Generator "
         "or None."
     )
+
+
+def check_random_state(random_state):
+    """Raise a ValueError unless scikit-learn can draw from it: a seed of 32 bits, a RandomState or None."""
+    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**32
+    if not (random_state is None or is_seed or isinstance(random_state, np.random.RandomState)):
+        raise ValueError(
+            f"random_state is {shown(random_state)}; expected a whole number from 0 to {2**32 - 1}, a RandomState or "
+            "None."
+        )

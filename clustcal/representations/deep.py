@@ -10,6 +10,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from clustcal.core.parameters import check_one_of
+
 LAYER_POOLINGS = ("average", None)
 TOKEN_POOLINGS = ("cls", "mean", "last")
 # Tokenizers that know no limit say a number of this size or more.
@@ -42,8 +44,7 @@ class _DeepRepresentation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         torch = _torch()
         if not isinstance(self.model, torch.nn.Module):
             raise ValueError(f"model is a {type(self.model).__name__}; expected a torch.nn.Module.")
-        if self.pooling not in poolings:
-            raise ValueError(f"pooling is {self.pooling!r}; expected one of {poolings}.")
+        check_one_of("pooling", self.pooling, poolings)
         if not isinstance(self.batch_size, Integral) or self.batch_size < 1:
             raise ValueError(f"batch_size is {self.batch_size!r}; expected a whole number of at least 1.")
 

@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.core.parameters import check_one_of
 from clustcal.representations.features import names_behind
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
@@ -197,8 +198,7 @@ def _woodelf(trees, X, iteration_range):
 
 def _check_shap_method(trees, X, method, iteration_range):
     """Return the method to use, or raise the ValueError that says why it cannot be."""
-    if method not in SHAP_METHODS:
-        raise ValueError(f"method is {method!r}; expected one of {SHAP_METHODS}.")
+    check_one_of("method", method, SHAP_METHODS)
     if is_xgboost(trees):
         return _check_xgboost_method(trees, X, method)
     if not isinstance(trees, SHAP_MODELS):

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clustcal import metrics
-from clustcal.core.labels import as_labels, codes_of, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.labels import (
+    as_labels,
+    check_pos_label,
+    codes_of,
+    column_names,
+    distinct,
+    encode_labels,
+    order_of_columns,
+)
 
 
 class TestEncodeLabels:
@@ -109,6 +117,15 @@ class TestMissingLabels:
 
     def test_a_mask_that_hides_nothing_is_no_obstacle(self):
         assert as_labels(np.ma.array([0, 1], mask=False)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "y", [[0, "1"], ["1", 0], (True, "no"), [["a"], [1]], [1.5, "x"], [b"a", "b"], np.array([0, "1"], dtype=object)]
+)
+def test_text_beside_other_types_is_refused(y):
+    """numpy would make text of all of them."""
+    with pytest.raises(ValueError, match="y mixes strings and other types; expected labels of one type"):
+        as_labels(y)
 
 
 def test_text_of_every_type_is_text():
@@ -211,8 +228,40 @@ class TestOrderOfColumns:
         frame = pd.DataFrame({"a": [0.5], "b": [0.5]})
         assert column_names(frame) == ["a", "b"]
         assert column_names(frame["a"]) == ["a"]
-        assert column_names(pd.DataFrame([[0.5, 0.5]])[0]) is None
         assert column_names(frame.to_numpy()) is None
+        assert column_names(frame["a"].rename(None)) is None
+        assert column_names(frame["a"].rename(2)) == [2]
+
+    @pytest.mark.parametrize("n_columns", [1, 2, 3])
+    def test_nobody_named_the_columns_of_a_default_frame(self, n_columns):
+        frame = pd.DataFrame(np.full((2, n_columns), 0.5))
+        assert column_names(frame) is None
+        assert column_names(pd.DataFrame(frame, columns=pd.RangeIndex(n_columns))) is None
+        names = [n_columns, *range(n_columns)]
+        assert column_names(frame.reindex(columns=names)) == names
+
+    def test_whole_numbers_that_are_the_classes_are_names(self):
+        assert order_of_columns([0, 1], np.array([0, 1]), [1, 0])[0] == [1, 0]
+        assert order_of_columns([1, 2], np.array([1, 2]), [2, 1])[0] == [1, 0]
+        assert order_of_columns([2, 0, 1], np.array([0, 1, 2]), None)[0] == [1, 2, 0]
+        assert order_of_columns([1], np.array([1, 2]), None)[0] == [1, 0]
+        assert order_of_columns([2], np.array([1, 2]), None)[0] is None
+
+
+class TestAPositiveLabelAndTheNameOfItsColumn:
+    @pytest.mark.parametrize(
+        ("name", "pos_label", "known"),
+        [("yes", "yes", ["no", "yes"]), (1, 1, [0, 1]), ("1", 1, [0, 1]), ("p", 1, [0, 1]), (7, 1, [0, 1])],
+    )
+    def test_that_agree(self, name, pos_label, known):
+        check_pos_label(name, pos_label, known)
+
+    @pytest.mark.parametrize(
+        ("name", "pos_label", "known"), [("no", "yes", ["no", "yes"]), (0, 1, [0, 1]), ("0", 1, [0, 1]), (1, 0, [0, 1])]
+    )
+    def test_that_contradict_each_other(self, name, pos_label, known):
+        with pytest.raises(ValueError, match=r"pos_label is .* and the column of y_prob is named .*another label"):
+            check_pos_label(name, pos_label, known)
         assert column_names([[0.5, 0.5]]) is None
 
 
@@ -229,3 +278,14 @@ def test_one_column_named_by_a_class_is_the_probability_of_that_class(name, prob
     frame = pd.DataFrame({name: [0.9, 0.9]})
     expected = 0.9 if probability is None else probability
     assert metrics.brier([0, 0], frame) == pytest.approx(expected**2)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "probability_of_the_label"),
+    [(0, [0, 0], 0.9), (1, [1, 1], 0.9), (1, [2, 2], 0.1), (7, [1, 1], 0.9)],
+)
+def test_a_series_named_by_a_whole_number_that_is_a_class_speaks_of_that_class(name, labels, probability_of_the_label):
+    """Of the classes 0 and 1, or 1 and 2; a number that is no class says nothing."""
+    classes = [1, 2] if labels[0] == 2 else [0, 1]
+    score = metrics.brier(labels, pd.Series([0.9, 0.9], name=name), labels=classes)
+    assert score == pytest.approx((1 - probability_of_the_label) ** 2)

@@ -250,7 +250,15 @@ class TestLogits:
 
     @pytest.mark.parametrize(
         ("S", "message"),
-        [([], "empty"), (np.ones((2, 2, 2)), "3 dimensions"), ([np.nan, 0], "NaN"), ([np.inf, 0], "infinite")],
+        [
+            ([], "empty"),
+            (np.ones((2, 2, 2)), "3 dimensions"),
+            ([np.nan, 0], "NaN"),
+            ([np.inf, 0], "infinite"),
+            ([1e200, 0], r"holds 1e\+200; expected logits of at most 1e\+100"),
+            ([0, -1e101], "expected logits of at most"),
+            ([1j, 0], "complex"),
+        ],
     )
     def test_bad_logits_are_named(self, S, message):
         with pytest.raises(ValueError, match=f"P .*{message}"):
@@ -269,3 +277,25 @@ class TestLogits:
 
     def test_of_probabilities_of_0_and_1_they_are_those_of_the_nearest_float(self):
         np.testing.assert_allclose(logits(np.array([0.0, 0.25, 1.0])), [-52 * np.log(2), -np.log(3), 52 * np.log(2)])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.5 + 0j, 0.2],
+        np.array([0.5 + 1j, 0.2]),
+        np.array([np.complex64(0.5), 0.2], dtype=object),
+        pd.Series([0.5 + 1j, 0.2]),
+        pd.DataFrame({"a": [0.5, 0.2], "b": [0.5 + 1j, 0.8]}),
+        "torch",
+    ],
+)
+def test_complex_numbers_do_not_lose_their_imaginary_part_in_silence(values):
+    if isinstance(values, str):
+        values = pytest.importorskip(values).tensor([0.5 + 1j, 0.2])
+    with pytest.raises(ValueError, match="P holds complex numbers; expected real ones"):
+        as_probabilities(values)
+    with pytest.raises(ValueError, match="sample_weight holds complex numbers"):
+        as_weights([1 + 1j, 1], 2)
+    with pytest.raises(ValueError, match="Z holds complex numbers"):
+        as_representation(sparse.csr_matrix([[1j]]))
