@@ -5,41 +5,61 @@ probabilities out.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.special import softmax
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    clone,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import PlattScaling, TemperatureScaling
+from clustcal.checks_before_fit import (
+    check_calibrator,
+    check_estimator,
+    check_labels,
+    check_representation,
+    check_that_axes_agree,
+)
 from clustcal.cluster_table import cluster_table, columns_of
 from clustcal.core.folds import make_folds
-from clustcal.core.labels import as_labels, check_no_label_missing
-from clustcal.core.probabilities import as_representation, as_weights, log_probabilities
-from clustcal.model_scores import ModelScores
+from clustcal.core.labels import as_labels
+from clustcal.core.parameters import check_true_or_false
+from clustcal.core.probabilities import as_representation, as_weights
+from clustcal.fold_representations import fill_model, fit_and_transform, fit_representation, joined, takes_a_model
+from clustcal.model_scores import ModelScores, in_form_of
 from clustcal.representations.choice import default_representation
 from clustcal.representations.features import StandardizedFeatures
+from clustcal.representations.tree_models import package_of, unfrozen
 
 __all__ = ["CalibratedClassifier"]
 
 DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a classifier is fitted to: n rows with labels, weights and a representation where there are any.
+
+    ``classes`` (L,) are the labels of the columns.
+    """
+
+    X: object
+    y: np.ndarray
+    weights: np.ndarray | None
+    Z: np.ndarray | None
+    classes: np.ndarray
+
+    def take(self, rows):
+        """Return some of the rows."""
+        pick = lambda values: None if values is None else _safe_indexing(values, rows)
+        return replace(self, X=pick(self.X), y=self.y[rows], weights=pick(self.weights), Z=pick(self.Z))
 
 
 @dataclass
@@ -57,7 +77,7 @@ class CalibratedMember:
 
     def calibrator_input(self, X):
         """Return the scores of rows in the form in which the calibrator takes them."""
-        return _in_form_of(self.calibrator, self.scores.read(X), self.scores.are_logits)
+        return in_form_of(self.calibrator, self.scores.read(X), self.scores.are_logits)
 
     def represent(self, X, Z=None):
         """Return Z as given, or else the representation of rows, or None if there is none."""
@@ -87,8 +107,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         True: in every fold the estimator is fitted to the other rows, and representation and calibrator to the rows
         held out; predictions are the mean over folds. False: one estimator of all rows; the calibrator is fitted to the
         scores and representations of rows by models that were not fitted to them. This needs a representation whose
-        axes mean the same for each of these models: SHAP values or features, not leaves. Not used for a
-        `FrozenEstimator`, which has one calibrator, fitted to all rows.
+        axes mean the same for each of these models; see the notes. Not used for a `FrozenEstimator`, which has one
+        calibrator, fitted to all rows.
 
     Attributes
     ----------
@@ -115,12 +135,25 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     training rows: a boosted model is far surer of these, and its SHAP values are longer, so that clusters of them tell
     nothing of new rows.
 
+    A representation that comes with a fitted model of its own is refused unless the estimator is frozen, as that model
+    may have been fitted to the rows that a fold holds out.
+
+    **Axes.** With ``ensemble=False`` representations by the models of different folds stand in one table. So each of
+    their axes must be a feature (`ShapValues`, `StandardizedFeatures`), and each feature a function of columns of X
+    that it is named after (scaled, imputed, encoded, selected, a count of a word) or of a step that learns nothing.
+    Leaves are none, nor are components, random projections or whatever else a step of the pipeline finds by itself, nor
+    what a step puts out that does not say what it is named after; one's own transformer says so by an attribute
+    ``axes_are_features = True``. Of an estimator that is no pipeline, such as a search over one, the features are the
+    columns of X.
+
     **Logits.** Where a softmax of the decision values (or the raw margins of XGBoost, LightGBM and CatBoost) gives the
     estimator's probabilities, calibrators with a parameter ``from_logits`` are fitted to them, so that nothing is cut
     near 0 and 1. Decision values of an estimator without probabilities are first divided by their root mean square,
     whatever their scale; what is wrong with that, the calibrator corrects.
 
-    **Metadata.** ``sample_weight`` goes to the calibrator and, if it takes weights, to the estimator; other
+    **Metadata.** ``sample_weight`` goes to the calibrator and, if they take weights, to the estimator and the
+    representation; a representation that takes none is fitted to each row as often as its weight says, where weights
+    are whole numbers (of at most 10 on average), and else, with a warning, once to each row of positive weight. Other
     keywords of `fit` go to the estimator's ``fit``. With scikit-learn's
     metadata routing switched on, the estimator gets what it requested. Z, a representation that was computed
     elsewhere, can be given to `fit` and to the methods that predict, in place of a transformer; it must not come from
@@ -180,32 +213,28 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._check_parameters(fit_params)
-        before = dict(vars(self))
-        try:
-            return self._fit(X, y, sample_weight, Z, fit_params)
-        except BaseException:
-            # A fit that failed leaves what was there: nothing, or the classifier of an earlier fit.
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    def _fit(self, X, y, sample_weight, Z, fit_params):
-        y = _check_labels(y)
+        y = check_labels(y)
         X, y = indexable(X, y)
         if Z is not None:
             Z = as_representation(Z, len(y))
         weights = None if sample_weight is None else as_weights(sample_weight, len(y))
+        data = Rows(X, y, weights, Z, self._classes_of(y))
         if self._is_frozen():
-            members = [self._fit_to_frozen(X, y, weights, Z)]
+            self._check_beforehand(data, len(y), "rows")
+            members = [self._fit_member(unfrozen(self.estimator), data)]
         else:
-            params = self._params_for_estimator(weights, fit_params)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            folds = self._folds(codes, weights)
+            folds = self._folds(data)
+            n, which = len(y), "rows"
             if self.ensemble:
-                members = [self._fit_fold(X, y, weights, Z, params, fold) for fold in folds]
+                n, which = min(len(held_out) for _, held_out in folds), "rows that a fold holds out"
+            self._check_beforehand(data, n, which)
+            params = self._params_for_estimator(weights, fit_params)
+            if self.ensemble:
+                members = [self._fit_fold(data, params, fold) for fold in folds]
             else:
-                members = [self._fit_to_all(X, y, weights, Z, params, folds)]
-        self.calibrated_classifiers_ = members
+                members = [self._fit_to_all(data, params, folds)]
+        # Only now, so that a fit that failed leaves what was there: nothing, or the classifier of an earlier fit.
+        self.classes_, self.calibrated_classifiers_ = data.classes, members
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             if hasattr(members[0].estimator, name):
@@ -309,8 +338,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"calibrator is {member.calibrator!r}; expected a clustered one.")
         Z = member.represent(X, Z)
         W = member.calibrator.memberships(Z)
-        Q = member.calibrator.predict_proba(member.calibrator_input(X), Z)
-        return cluster_table(W, member.scores.probabilities(X), Q, self.classes_, y, columns)
+        S = member.scores.read(X)
+        Q = member.calibrator.predict_proba(in_form_of(member.calibrator, S, member.scores.are_logits), Z)
+        P = softmax(S, axis=1) if member.scores.are_logits else S
+        return cluster_table(W, P, Q, self.classes_, y, columns)
 
     def _is_frozen(self):
         """Whether the estimator only predicts: frozen by the user, or without a `fit`, as exported models are."""
@@ -331,12 +362,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return members[0]
 
     def _check_parameters(self, fit_params):
-        _check_estimator(self.estimator)
+        check_estimator(self.estimator)
         if not isinstance(self._calibrator(2), Calibrator):
             raise ValueError(f"calibrator is {self.calibrator!r}; expected a calibrator of this package, unfitted.")
-        self._calibrator(2)._check_parameters()
-        if not isinstance(self.ensemble, (bool, np.bool_)):
-            raise ValueError(f"ensemble is {self.ensemble!r}; expected True or False.")
+        self._calibrator(2)._check()
+        check_true_or_false("ensemble", self.ensemble)
         if isinstance(self.cv, str):
             raise ValueError(
                 f"cv is {self.cv!r}; expected a number of folds, a splitter or folds "
@@ -348,11 +378,23 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self._is_frozen() and fit_params:
             raise ValueError(f"fit got {sorted(fit_params)} for an estimator that is frozen; expected none.")
 
-    def _fit_to_frozen(self, X, y, weights, Z):
-        """Return the member of an estimator that is taken as it is."""
-        model = self.estimator
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
+    def _check_beforehand(self, data, n, which):
+        """Raise an error for all that can be known to fail later, before anything is fitted to n rows or more."""
+        check_calibrator(self._calibrator(len(data.classes)), data.classes, n, which)
+        if data.Z is not None:
+            return
+        representation = self._representation(self.estimator, data.classes)
+        if representation is not None:
+            is_refitted = not self._is_frozen()
+            check_representation(representation, self.estimator, data.X, len(data.classes), is_refitted)
+            if is_refitted and not self.ensemble and takes_a_model(representation):
+                check_that_axes_agree(representation, self.estimator)
+
+    def _classes_of(self, y):
+        """Return the labels of the columns: those of a frozen estimator in its order, else those of y, sorted."""
+        if not self._is_frozen():
+            return np.unique(y)
+        model = unfrozen(self.estimator)
         if hasattr(model, "fit"):
             check_is_fitted(
                 model,
@@ -360,14 +402,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if not hasattr(model, "classes_"):
             raise ValueError(f"estimator is a {type(model).__name__} without classes_; expected a fitted classifier.")
-        self.classes_ = np.asarray(model.classes_)
-        unknown = set(np.unique(y).tolist()) - set(self.classes_.tolist())
+        classes = np.asarray(model.classes_)
+        unknown = set(np.unique(y).tolist()) - set(classes.tolist())
         if unknown:
-            raise ValueError(f"y holds the label {unknown.pop()!r}; expected one of {self.classes_.tolist()}.")
-        return self._fit_member(model, X, y, weights, Z)
+            raise ValueError(f"y holds the label {unknown.pop()!r}; expected one of {classes.tolist()}.")
+        return classes
 
-    def _folds(self, codes, weights):
-        weights = np.ones(len(codes)) if weights is None else weights
+    def _folds(self, data):
+        weights = np.ones(len(data.y)) if data.weights is None else data.weights
+        codes = np.searchsorted(data.classes, data.y)
         folds = make_folds(DEFAULT_FOLDS if self.cv is None else self.cv, codes, weights)
         if (np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(codes)) != 1).any():
             raise ValueError("cv holds out some rows never or more than once; expected each row to be held out once.")
@@ -378,93 +421,86 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ):
                 only = np.unique(codes[rows[weights[rows] > 0]])
                 if len(only) < 2:
-                    found = "no rows" if len(only) == 0 else f"rows of {self.classes_[only[0]].item()!r} only"
+                    found = "no rows" if len(only) == 0 else f"rows of {data.classes[only[0]].item()!r} only"
                     raise ValueError(f"cv has a fold that {part} {found}; expected at least two classes in each.")
         return folds
 
-    def _fit_fold(self, X, y, weights, Z, params, fold):
+    def _fit_fold(self, data, params, fold):
         """Return the member of one fold: the estimator of the other rows, the calibrator of the rows held out."""
         train, held_out = fold
-        model = self._fit_estimator(X, y, params, train)
-        return self._fit_member(
-            model,
-            _safe_indexing(X, held_out),
-            y[held_out],
-            None if weights is None else weights[held_out],
-            None if Z is None else _safe_indexing(Z, held_out),
-        )
+        return self._fit_member(self._fit_estimator(data, params, train), data.take(held_out))
 
-    def _fit_estimator(self, X, y, params, rows):
-        params = _check_method_params(X, params, rows)
-        return clone(self.estimator).fit(_safe_indexing(X, rows), y[rows], **params)
+    def _fit_estimator(self, data, params, rows):
+        params = _check_method_params(data.X, params, rows)
+        return _unfitted(self.estimator).fit(_safe_indexing(data.X, rows), data.y[rows], **params)
 
-    def _fit_member(self, model, X, y, weights, Z):
+    def _fit_member(self, model, data):
         """Return the member of a fitted model, its representation and its calibrator fitted to other rows."""
-        scores = ModelScores(model, self.classes_)
-        S = scores.learn(X)
-        representation = self._representation(model) if Z is None else None
+        scores = ModelScores(model, data.classes)
+        S = scores.learn(data.X)
+        Z = data.Z
+        representation = self._representation(model, data.classes) if Z is None else None
         if representation is not None:
-            representation = _fill_model(representation, model)
-            Z = _fit_transform(representation, X, weights)
-        return self._calibrated(model, scores, S, representation, Z, y, weights)
+            representation = fill_model(representation, model)
+            Z = fit_and_transform(representation, data.X, data.weights)
+        return self._calibrated(model, scores, S, representation, replace(data, Z=Z))
 
-    def _fit_to_all(self, X, y, weights, Z, params, folds):
+    def _fit_to_all(self, data, params, folds):
         """Return the one member of all rows, calibrated on what models of other rows say of each row."""
-        representation = self._representation(self.estimator) if Z is None else None
-        by_fold = representation is not None and _takes_a_model(representation)
-        if by_fold:
-            _check_that_axes_are_features(representation, self.estimator)
+        Z = data.Z
+        representation = self._representation(self.estimator, data.classes) if Z is None else None
+        by_fold = representation is not None and takes_a_model(representation)
         parts = []
         for train, held_out in folds:
-            model = self._fit_estimator(X, y, params, train)
-            rows = _safe_indexing(X, held_out)
-            scores = ModelScores(model, self.classes_)
-            S = scores.learn(rows)
-            of_fold = _fill_model(representation, model) if by_fold else None
-            Z_fold = _fit_transform(of_fold, rows, None if weights is None else weights[held_out]) if by_fold else None
+            model = self._fit_estimator(data, params, train)
+            part = data.take(held_out)
+            scores = ModelScores(model, data.classes)
+            S = scores.learn(part.X)
+            of_fold = fill_model(representation, model) if by_fold else None
+            Z_fold = fit_and_transform(of_fold, part.X, part.weights) if by_fold else None
             parts.append((held_out, scores, S, of_fold, Z_fold))
-        model = clone(self.estimator).fit(X, y, **params)
-        scores = ModelScores(model, self.classes_)
-        scores.learn(X)
+        model = _unfitted(self.estimator).fit(data.X, data.y, **params)
+        scores = ModelScores(model, data.classes)
+        scores.learn(_safe_indexing(data.X, folds[0][1]))
         scores.are_logits &= all(part[1].are_logits for part in parts)
-        S = np.empty((len(y), len(self.classes_)))
+        S = np.empty((len(data.y), len(data.classes)))
         for held_out, of_fold, S_fold, _, _ in parts:
             S[held_out] = softmax(S_fold, axis=1) if of_fold.are_logits and not scores.are_logits else S_fold
-        if representation is not None:
-            representation = _fill_model(representation, model)
-            Z = (
-                _joined(parts, _fit(representation, X, weights))
-                if by_fold
-                else _fit_transform(representation, X, weights)
-            )
-        return self._calibrated(model, scores, S, representation, Z, y, weights)
+        if by_fold:
+            representation = fill_model(representation, model)
+            Z = joined(parts, fit_representation(representation, data.X, data.weights))
+        elif representation is not None:
+            Z = fit_and_transform(representation, data.X, data.weights)
+        return self._calibrated(model, scores, S, representation, replace(data, Z=Z))
 
-    def _calibrated(self, model, scores, S, representation, Z, y, weights):
-        """Fit the calibrator to scores S and representation Z of rows, and return the member."""
-        if scores.are_logits and not hasattr(model, "predict_proba"):
-            scores.scale = np.sqrt(np.mean(S**2)) or 1.0
+    def _calibrated(self, model, scores, S, representation, data):
+        """Fit the calibrator to scores S and the representation of rows, and return the member."""
+        scores.learn_scale(S, data.weights)
+        if scores.scale != 1:
             S = S / scores.scale
-        calibrator = clone(self._calibrator(len(self.classes_)))
+        calibrator = clone(self._calibrator(len(data.classes)))
         names = calibrator.get_params(deep=False)
-        given = {"classes": self.classes_.tolist(), "from_logits": scores.are_logits}
+        given = {"classes": data.classes.tolist(), "from_logits": scores.are_logits}
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})
-        S = _in_form_of(calibrator, S, scores.are_logits)
-        return CalibratedMember(model, scores, representation, calibrator.fit(S, y, Z, sample_weight=weights))
+        S = in_form_of(calibrator, S, scores.are_logits)
+        return CalibratedMember(
+            model, scores, representation, calibrator.fit(S, data.y, data.Z, sample_weight=data.weights)
+        )
 
     def _calibrator(self, n_classes):
         if self.calibrator is not None:
             return self.calibrator
         return PlattScaling() if n_classes == 2 else TemperatureScaling()
 
-    def _representation(self, model):
+    def _representation(self, model, classes):
         """Return the representation to use, unfitted, or None."""
         if isinstance(self.representation, str):
             return StandardizedFeatures()
         if self.representation is not None:
             return clone(self.representation)
-        if not self._calibrator(len(self.classes_)).needs_representation:
+        if not self._calibrator(len(classes)).needs_representation:
             return None
-        return default_representation(model, len(self.classes_))
+        return default_representation(model, len(classes))
 
     def _params_for_estimator(self, weights, fit_params):
         """Return the keywords for the estimator's `fit`."""
@@ -487,101 +523,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return {**fit_params, name: weights}
 
 
-def _in_form_of(calibrator, S, are_logits):
-    """Return scores as the calibrator takes them: a calibrator within it may say that P holds logits."""
-    if calibrator._takes_logits() == are_logits:
-        return S
-    return softmax(S, axis=1) if are_logits else log_probabilities(S)
+def _unfitted(estimator):
+    """Return an unfitted copy."""
+    if package_of(estimator) == "catboost":  # it copies lists that it is given, which scikit-learn takes for a fault
+        return type(estimator)(**estimator.get_params())
+    return clone(estimator)
 
 
 def _mean(parts):
     return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
-
-
-def _check_estimator(estimator):
-    """Raise a ValueError unless the estimator can give scores of classes."""
-    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-    gives_scores = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
-    is_regressor_ = isinstance(inner, BaseEstimator) and is_regressor(inner)
-    if isinstance(inner, type) or is_regressor_ or not gives_scores:
-        name = inner.__name__ if isinstance(inner, type) else type(inner).__name__
-        raise ValueError(
-            f"estimator is a {name}; expected a classifier with predict_proba or decision_function (probabilities of "
-            "anything else go to a calibrator directly, as in PlattScaling().fit(p, y))."
-        )
-
-
-def _check_labels(y):
-    """Return y as an array of labels of at least two classes."""
-    if y is None:
-        raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
-    if isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
-        y = as_labels(y)  # missing values of some types of pandas cannot even be compared
-    check_no_label_missing(y)
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    classes = np.unique(y)
-    if len(classes) == 1:
-        raise ValueError(f"y holds 1 class only, {classes.tolist()[0]!r}; expected at least two.")
-    return y
-
-
-def _models_of(representation):
-    """Return the names of the parameters ``model``, at any depth, and their values."""
-    params = representation.get_params()
-    return {key: value for key, value in params.items() if key.split("__")[-1] == "model"}
-
-
-def _takes_a_model(representation):
-    return any(value is None for value in _models_of(representation).values())
-
-
-def _fill_model(representation, model):
-    """Return a clone in which every parameter ``model`` that is None, at any depth, is this model."""
-    missing = [key for key, value in _models_of(representation).items() if value is None]
-    return clone(representation).set_params(**dict.fromkeys(missing, model))
-
-
-def _fit(representation, X, weights):
-    """Fit a representation to rows, without their labels."""
-    if isinstance(representation, StandardizedFeatures):
-        return representation.fit(X, sample_weight=weights)
-    return representation.fit(X)
-
-
-def _fit_transform(representation, X, weights):
-    """Fit a representation to rows, without their labels, and return it of the same rows."""
-    if isinstance(representation, StandardizedFeatures) or not hasattr(representation, "fit_transform"):
-        return _fit(representation, X, weights).transform(X)
-    return representation.fit_transform(X)
-
-
-def _check_that_axes_are_features(representation, estimator):
-    """Raise a ValueError unless rows by the models of different folds can be compared."""
-    rotated = [
-        type(step).__name__
-        for step in estimator.get_params().values()
-        if isinstance(step, ClassNamePrefixFeaturesOutMixin)
-    ]
-    if not getattr(representation, "axes_are_features", False) or rotated:
-        what = f"{type(representation).__name__} behind {rotated[0]}" if rotated else type(representation).__name__
-        raise ValueError(
-            f"representation is {what}, whose axes differ from fold to fold, and ensemble is False; expected "
-            "ensemble=True, or a representation by features, such as ShapValues."
-        )
-
-
-def _joined(parts, representation):
-    """Return the representations of the rows held out in each fold as one array, in the order of the rows."""
-    names = list(representation.get_feature_names_out())
-    n = sum(len(held_out) for held_out, *_ in parts)
-    Z = np.empty((n, len(names)))
-    for held_out, _, _, of_fold, Z_fold in parts:
-        if list(of_fold.get_feature_names_out()) != names:
-            raise ValueError(
-                "representation has other features in one fold than in all rows, and ensemble is False; expected "
-                "ensemble=True."
-            )
-        Z[held_out] = Z_fold.toarray() if sparse.issparse(Z_fold) else Z_fold
-    return Z

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 
 from clustcal.core.labels import column_names, order_of_columns
 from clustcal.core.probabilities import EPS, log_probabilities
@@ -13,6 +14,8 @@ from clustcal.core.probabilities import EPS, log_probabilities
 AGREEMENT = 1e-2
 # In single precision 1 - p is known to 6e-8, which is less than 1 % of this.
 SMALLEST_SEEN = 1e-5
+# On so many rows logits and probabilities are compared; asking for both of all rows would take twice the time.
+COMPARED = 100
 
 
 class ModelScores:
@@ -47,9 +50,34 @@ class ModelScores:
         if not hasattr(self.model, "predict_proba"):
             self.are_logits = True
             return logits
-        P = self._columns(self.model.predict_proba(X), 0.0)
-        self.are_logits = logits is not None and _agree(logits, P)
-        return logits if self.are_logits else P
+        if logits is None:
+            self.are_logits = False
+        elif len(logits) <= COMPARED:
+            P = self._columns(self.model.predict_proba(X), 0.0)
+            self.are_logits = _agree(logits, P)
+            return logits if self.are_logits else P
+        else:
+            # Rows from the least to the most certain, so that differences at either end are seen.
+            order = np.argsort(np.ptp(logits, axis=1), kind="stable")
+            rows = np.sort(order[np.linspace(0, len(order) - 1, COMPARED).astype(int)])
+            P = self._columns(self.model.predict_proba(_safe_indexing(X, rows)), 0.0)
+            self.are_logits = _agree(logits[rows], P)
+        return logits if self.are_logits else self._columns(self.model.predict_proba(X), 0.0)
+
+    def learn_scale(self, S, weights):
+        """Find out the scale of the decision values S of an estimator without probabilities: their root mean square.
+
+        Of two classes there is one value for a row; classes that the model does not know have none.
+        """
+        if not self.are_logits or hasattr(self.model, "predict_proba"):
+            return
+        known = np.isin(self.classes, self.model.classes_)
+        values = S[:, known]
+        if values.shape[1] == 2:
+            values = values[:, 1:] - values[:, :1]
+        largest = np.abs(values).max() or 1.0  # first, as the square of a large number may be none
+        squares = np.mean((values / largest) ** 2, axis=1)
+        self.scale = largest * np.sqrt(np.average(squares, weights=weights)) or 1.0
 
     def read(self, X):
         """Return the scores of rows, shape (n, L)."""
@@ -107,6 +135,13 @@ def _agree(logits, P):
     seen = P > SMALLEST_SEEN
     difference = log_softmax(logits, axis=1) - log_probabilities(P)
     return bool((np.abs(difference[seen & (P < 1)]) < AGREEMENT).all())
+
+
+def in_form_of(calibrator, S, are_logits):
+    """Return scores as the calibrator takes them: a calibrator within it may say that P holds logits."""
+    if calibrator._takes_logits() == are_logits:
+        return S
+    return softmax(S, axis=1) if are_logits else log_probabilities(S)
 
 
 def raw_logits(model, X):

@@ -7,18 +7,15 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from clustcal.representations.features import StandardizedFeatures
 from clustcal.representations.leaves import LeafCoverage
-from clustcal.representations.shap_values import ShapValues
+from clustcal.representations.shap_values import ShapValues, obstacle_to_shap_values
+from clustcal.representations.tree_models import last_step, package_of
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
 BOOSTING = (GradientBoostingClassifier, HistGradientBoostingClassifier)
-# Told by the name of their package, so that asking imports none of them.
-BOOSTING_PACKAGES = ("xgboost", "lightgbm", "catboost")
 
 
 def default_representation(model, n_classes=None):
@@ -34,9 +31,9 @@ def default_representation(model, n_classes=None):
     Returns
     -------
     representation : transformer
-        `ShapValues` for boosted trees (XGBoost, scikit-learn's of two classes and its histogram boosting; also for
-        LightGBM and CatBoost, whose models it does not read yet and refuses); `LeafCoverage` for forests, single
-        trees, and scikit-learn's gradient boosting of more classes, for which there are no SHAP values;
+        `ShapValues` for boosted trees (XGBoost, LightGBM, CatBoost, scikit-learn's of two classes and its histogram
+        boosting); `LeafCoverage` for forests, single trees, and boosted trees for which there are no SHAP values
+        (scikit-learn's gradient boosting of more classes, LightGBM's linear trees, CatBoost's that are not symmetric);
         `StandardizedFeatures` for everything else. The activations of a network must be named, as nobody but its maker
         knows its layers.
 
@@ -47,20 +44,10 @@ def default_representation(model, n_classes=None):
     >>> default_representation(RandomForestClassifier())
     LeafCoverage(random_state=0)
     """
-    last = _last_step(model)
+    last = last_step(model)
     n_classes = np.size(getattr(last, "classes_", None)) if n_classes is None else n_classes
     if isinstance(last, FORESTS) or (isinstance(last, GradientBoostingClassifier) and n_classes > 2):
         return LeafCoverage(random_state=0)
-    if isinstance(last, BOOSTING) or any(_is_of_package(last, package) for package in BOOSTING_PACKAGES):
-        return ShapValues()
-    return StandardizedFeatures()
-
-
-def _last_step(model):
-    if isinstance(model, FrozenEstimator):
-        return _last_step(model.estimator)
-    return _last_step(model[-1]) if isinstance(model, Pipeline) else model
-
-
-def _is_of_package(model, package):
-    return any(base.__module__.split(".")[0] == package for base in type(model).__mro__)
+    if package_of(last) is not None:
+        return LeafCoverage(random_state=0) if obstacle_to_shap_values(last) else ShapValues()
+    return ShapValues() if isinstance(last, BOOSTING) else StandardizedFeatures()

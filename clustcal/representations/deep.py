@@ -21,6 +21,8 @@ NO_LIMIT = 1_000_000
 class _DeepRepresentation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What both representations share: one trained model, and no state but the number of columns that it last gave."""
 
+    learns_from_rows = False
+
     def __sklearn_clone__(self):
         # A clone describes the same trained model; a copy of its parameters would be of no use.
         return type(self)(**self.get_params(deep=False))
@@ -302,7 +304,9 @@ def _torch():
     try:
         import torch
     except ImportError as error:
-        raise ImportError("Representations of networks need the package torch.") from error
+        raise ImportError(
+            "Representations of networks need the package torch: pip install 'clustcal[deep]'."
+        ) from error
     return torch
 
 

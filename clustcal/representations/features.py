@@ -75,12 +75,24 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
         return type(self)(**self.get_params(deep=False))
 
+    def check_beforehand(self, estimator, X, n_classes):
+        """Raise a ValueError if rows X cannot be standardised; behind steps of a pipeline only these can tell."""
+        if _steps_before_the_last(estimator) is None:
+            _check_numbers(X)
+            values = X.data if sparse.issparse(X) else np.asarray(X, dtype=float)
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    "X holds NaN or infinite values, which StandardizedFeatures cannot standardise; expected numbers, "
+                    "an imputer in a pipeline before the model, or another representation."
+                )
+
     def _features(self, X):
         """Return the features as an array without names, or a sparse matrix."""
         steps = _steps_before_the_last(self.model)
         if steps is not None:
             X = steps.transform(X)
         self._names = list(X.columns) if hasattr(X, "columns") else None
+        _check_numbers(X)
         return X if sparse.issparse(X) else np.asarray(X)
 
 
@@ -91,6 +103,32 @@ def names_behind(steps, m):
     except (AttributeError, ValueError):  # a step without names, such as a function
         names = [f"x{j}" for j in range(m)]
     return np.asarray(names, dtype=object)
+
+
+def _check_numbers(X):
+    """Raise a ValueError unless X is a table of numbers."""
+    what = (
+        "which StandardizedFeatures cannot standardise; expected numbers, an encoder in a pipeline before the model, "
+    )
+    what += "or another representation"
+    if hasattr(X, "columns"):
+        for name in X.columns:
+            if not _holds_numbers(X[name]):
+                raise ValueError(f"X has the column {name!r} of {X[name].dtype}, {what}.")
+    elif not sparse.issparse(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions, {what}.")
+        if not _holds_numbers(X):
+            raise ValueError(f"X has values that are no numbers, {what}.")
+
+
+def _holds_numbers(values):
+    try:
+        values = np.asarray(values)
+        return values.dtype.kind in "biuf" or (values.dtype.kind == "O" and bool(values.astype(float).size))
+    except (TypeError, ValueError):
+        return False
 
 
 def _steps_before_the_last(model):

@@ -1,7 +1,5 @@
 """Leaf coverage: which leaves of a fitted tree ensemble a row falls in, compressed to a dense vector."""
 
-from numbers import Integral
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -12,11 +10,17 @@ from sklearn.ensemble import (
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustcal.core.parameters import check_whole_number
+from clustcal.core.random_states import check_random_state
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
+    catboost_rounds,
+    catboost_threads,
     check_range,
-    is_xgboost,
+    check_that_xgboost_has_trees,
+    lightgbm_predict,
+    package_of,
     xgboost_predict,
 )
 
@@ -35,8 +39,8 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        An XGBoost classifier with trees, or scikit-learn's `RandomForestClassifier`, `ExtraTreesClassifier`,
-        `GradientBoostingClassifier` (binary or multiclass) or `DecisionTreeClassifier`; also a `Pipeline` that ends
+        A classifier of XGBoost (with trees), LightGBM or CatBoost, or scikit-learn's `RandomForestClassifier`,
+        `ExtraTreesClassifier`, `GradientBoostingClassifier` or `DecisionTreeClassifier`; also a `Pipeline` that ends
         in one of them, or one of them in a `FrozenEstimator`. `HistGradientBoostingClassifier` has no public way
         to tell leaves. May be set later: ``LeafCoverage().set_params(model=model)``.
     n_components : int, default=256
@@ -44,7 +48,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         ensemble fewer leaves: `n_components_` tells.
     iteration_range : (int, int), optional
         Use only the boosting rounds, or the trees of a forest, from the first number up to the second. Left out: all,
-        or up to the best round of an XGBoost model that stopped early.
+        or up to the best round of a boosted model that stopped early.
     random_state : int, RandomState instance or None, default=None
         Of the randomised SVD.
 
@@ -112,8 +116,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
 
     def fit_transform(self, X, y=None):
         """Fit and return the embedding Z of the same rows, shape ``(n, n_components_)``."""
-        if not isinstance(self.n_components, Integral) or self.n_components < 1:
-            raise ValueError(f"n_components is {self.n_components!r}; expected a whole number of at least 1.")
+        self._check_parameters()
         # A refit forgets the previous model's features, which `_read` would otherwise compare with.
         vars(self).pop("n_features_in_", None)
         trees, rows = self._read(X)
@@ -148,18 +151,27 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     def _n_features_out(self):
         return self.n_components_
 
+    def _check_parameters(self):
+        check_whole_number("n_components", self.n_components)
+        check_random_state(self.random_state)
+
+    def _check_kind(self, trees, n_classes, X):
+        self._check_parameters()
+        _check_that_leaves_can_be_told(trees)
+
     def _fit_leaves(self, leaves):
         """Give every leaf that occurs a column, and its idf."""
         n = len(leaves)
         # Leaf numbers restart in every tree, so tree t owns the keys from starts[t] to starts[t + 1].
-        self._starts = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])
-        df = np.bincount((leaves + self._starts[:-1]).ravel(), minlength=self._starts[-1])
+        starts = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])
+        df = np.bincount((leaves + starts[:-1]).ravel(), minlength=starts[-1])
         occurs = df > 0
+        if occurs.sum() < 2:
+            raise ValueError("The trees of model send all rows of X to one leaf; expected at least two leaves.")
+        self._starts = starts
         self._column = np.where(occurs, np.cumsum(occurs) - 1, -1)
         self.idf_ = np.log((n + 1) / (df[occurs] + 1)) + 1
         self.n_leaves_ = len(self.idf_)
-        if self.n_leaves_ < 2:
-            raise ValueError("The trees of model send all rows of X to one leaf; expected at least two leaves.")
         self.n_components_ = min(self.n_components, n, self.n_leaves_)
 
     def _indicators(self, leaves):
@@ -180,19 +192,40 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
 
 def _leaves(trees, X, iteration_range):
     """Return leaf numbers of shape (n, T)."""
-    if is_xgboost(trees):
-        leaves = xgboost_predict(trees, X, iteration_range, pred_leaf=True)
-    elif isinstance(trees, LEAF_MODELS):
-        if isinstance(trees, GradientBoostingClassifier):
-            # Its `apply` hands the rows on to its trees as they are, and these know no names of features.
-            X = validate_data(trees, X, reset=False, dtype=np.float32, accept_sparse="csr")
-        leaves = trees.apply(X)
-        leaves = leaves[:, None] if leaves.ndim == 1 else leaves
-        start, end = check_range(iteration_range, leaves.shape[1])
-        leaves = leaves[:, start:end]
-    else:
+    _check_that_leaves_can_be_told(trees)
+    leaves = LEAVES[package_of(trees)](trees, X, iteration_range)
+    return np.asarray(leaves).reshape(len(leaves), -1).astype(np.int64)
+
+
+def _check_that_leaves_can_be_told(trees):
+    if package_of(trees) is None and not isinstance(trees, LEAF_MODELS):
         raise ValueError(
-            f"model is a {type(trees).__name__}, which has no public way to tell leaves; expected an XGBoost "
-            f"classifier or one of {[known.__name__ for known in LEAF_MODELS]}."
+            f"model is a {type(trees).__name__}, which has no public way to tell leaves; expected a classifier of "
+            f"XGBoost, LightGBM or CatBoost, or one of {[known.__name__ for known in LEAF_MODELS]}."
         )
-    return leaves.reshape(len(leaves), -1).astype(np.int64)
+    if package_of(trees) == "xgboost":
+        check_that_xgboost_has_trees(trees)
+
+
+def _leaves_of_scikit_learn(trees, X, iteration_range):
+    if isinstance(trees, GradientBoostingClassifier):
+        # Its `apply` hands the rows on to its trees as they are, and these know no names of features.
+        X = validate_data(trees, X, reset=False, dtype=np.float32, accept_sparse="csr")
+    leaves = trees.apply(X)
+    leaves = leaves[:, None] if leaves.ndim == 1 else leaves
+    start, end = check_range(iteration_range, leaves.shape[1])
+    return leaves[:, start:end]
+
+
+def _leaves_of_catboost(trees, X, iteration_range):
+    start, end = catboost_rounds(trees, iteration_range)
+    return trees.calc_leaf_indexes(X, ntree_start=start, ntree_end=end, thread_count=catboost_threads(trees))
+
+
+# How each package of trees is asked for the leaves of rows.
+LEAVES = {
+    "xgboost": lambda trees, X, rounds: xgboost_predict(trees, X, rounds, pred_leaf=True),
+    "lightgbm": lambda trees, X, rounds: lightgbm_predict(trees, X, rounds, pred_leaf=True),
+    "catboost": _leaves_of_catboost,
+    None: _leaves_of_scikit_learn,
+}

@@ -1,6 +1,6 @@
 """SHAP values of a fitted tree ensemble: what each feature adds to the score of a row.
 
-xgboost, shap and woodelf are imported only where a model needs them.
+The packages of trees, shap and woodelf are imported only where a model needs them.
 """
 
 from importlib.util import find_spec
@@ -19,7 +19,11 @@ from clustcal.representations.features import names_behind
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
-    is_xgboost,
+    catboost_pool,
+    catboost_rounds,
+    check_that_xgboost_has_trees,
+    lightgbm_predict,
+    package_of,
     split_model,
     xgboost_booster,
     xgboost_predict,
@@ -27,6 +31,8 @@ from clustcal.representations.tree_models import (
 
 SHAP_MODELS = (*LEAF_MODELS, HistGradientBoostingClassifier)
 SHAP_METHODS = ("auto", "xgboost", "woodelf", "shap")
+# What to install for a module that is missing.
+EXTRA = {"shap": "shap", "woodelf": "woodelf-explainer"}
 # Measured on Adult: one row costs XGBoost as much as 1/1,700 (depth 10) to 1/2,900 (depth 4) of WOODELF's fixed cost.
 WOODELF_MIN_ROWS = 2000
 # Up to here WOODELF was measured against XGBoost; its tables grow with 2^depth.
@@ -44,20 +50,21 @@ class ShapValues(TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        An XGBoost classifier with trees; or, through the package shap, scikit-learn's `RandomForestClassifier`,
-        `ExtraTreesClassifier`, `DecisionTreeClassifier`, `HistGradientBoostingClassifier` or binary
-        `GradientBoostingClassifier`. Also a `Pipeline` that ends in one of them (values are then those of the
-        features behind its other steps), or one of them in a `FrozenEstimator`. May be set later:
-        ``ShapValues().set_params(model=model)``.
+        A classifier of XGBoost (with trees), LightGBM (without linear trees) or CatBoost (with symmetric trees, its
+        default: of others its values do not add up to the margin); or, through the package shap, scikit-learn's
+        `RandomForestClassifier`, `ExtraTreesClassifier`, `DecisionTreeClassifier`, `HistGradientBoostingClassifier`
+        without categorical features, or binary `GradientBoostingClassifier`. Also a `Pipeline` that ends in one of
+        them (values are then those of the features behind its other steps), or one of them in a `FrozenEstimator`. May
+        be set later: ``ShapValues().set_params(model=model)``.
     iteration_range : (int, int), optional
-        For XGBoost: use only the boosting rounds from the first number up to the second. Left out: all, or up to
-        the best round of a model that stopped early.
+        For XGBoost, LightGBM and CatBoost: use only the boosting rounds from the first number up to the second. Left
+        out: all, or up to the best round of a model that stopped early.
     method : {"auto", "xgboost", "woodelf", "shap"}, default="auto"
         How to compute the values; all are exact. ``"xgboost"`` is its ``pred_contribs``: its time grows with the rows.
         ``"woodelf"`` (package woodelf-explainer) first prepares tables for all trees, after which a row costs next to
-        nothing. ``"shap"`` is for models of scikit-learn. ``"auto"`` takes, for XGBoost, ``"woodelf"`` above 2,000
-        rows where it is installed and serves the model (two classes, trees up to depth 12, no categorical
-        features, NaN as the missing value), else ``"xgboost"``.
+        nothing. ``"shap"`` is for models of scikit-learn. ``"auto"`` takes LightGBM's and CatBoost's own values; for
+        XGBoost, ``"woodelf"`` above 2,000 rows where it is installed and serves the model (two classes, trees up to
+        depth 12, no categorical features, NaN as the missing value), else ``"xgboost"``.
 
     Attributes
     ----------
@@ -96,6 +103,8 @@ class ShapValues(TreeRepresentation):
 
     # Whether the axes of Z mean the same for models that were fitted to other rows.
     axes_are_features = True
+    # `fit` looks at one row only, so that weights of rows mean nothing.
+    learns_from_rows = False
 
     def __init__(self, model=None, iteration_range=None, method="auto"):
         self.model = model
@@ -124,7 +133,8 @@ class ShapValues(TreeRepresentation):
         """
         vars(self).pop("n_features_in_", None)
         trees, rows = self._read(X)
-        _check_shap_method(trees, rows, self.method, self.iteration_range)
+        _check_model(trees, len(trees.classes_), rows, self.method, self.iteration_range)
+        _check_shap_method(trees, rows, self.method)
         _, base = _shap_with_base(trees, rows[:1], self.iteration_range)
         self.base_value_ = base if len(base) > 1 else float(base[0])
         self._names = _names_behind_steps(self.model, rows)
@@ -135,7 +145,7 @@ class ShapValues(TreeRepresentation):
         """Return the SHAP values of every row, shape (n, d), or (n, L d) with L > 2 classes; float64."""
         check_is_fitted(self)
         trees, X = self._read(X)
-        method = _check_shap_method(trees, X, self.method, self.iteration_range)
+        method = _check_shap_method(trees, X, self.method)
         if method == "woodelf":
             values = _woodelf(trees, X, self.iteration_range)
         else:
@@ -150,6 +160,9 @@ class ShapValues(TreeRepresentation):
         classes = split_model(self.model)[1].classes_
         return np.array([f"{label}:{name}" for label in classes for name in self._names], dtype=object)
 
+    def _check_kind(self, trees, n_classes, X):
+        _check_model(trees, n_classes, X, self.method, self.iteration_range)
+
 
 def _names_behind_steps(model, X):
     """Return the names of the features that the trees see."""
@@ -161,10 +174,13 @@ def _names_behind_steps(model, X):
 
 def _shap_with_base(trees, X, iteration_range):
     """Return SHAP values (n, L, d) and base values (L,), by the package of the model; L is 1 with two classes."""
-    if not is_xgboost(trees):
+    package = package_of(trees)
+    if package is None:
         return _shap_package(trees, X)
-    contributions = xgboost_predict(trees, X, iteration_range, pred_contribs=True)
+    contributions = CONTRIBUTIONS[package](trees, X, iteration_range)
     contributions = contributions.reshape(len(contributions), -1, contributions.shape[-1])
+    if contributions.shape[1] == 2:  # a softmax of two classes: the log-odds are the difference of its margins
+        contributions = contributions[:, 1:] - contributions[:, :1]
     return contributions[:, :, :-1], contributions[0, :, -1].astype(np.float64)
 
 
@@ -180,12 +196,34 @@ def _shap_package(trees, X):
     return values, base.astype(np.float64)
 
 
+def _contributions_of_lightgbm(trees, X, iteration_range):
+    found = lightgbm_predict(trees, X, iteration_range, pred_contrib=True)
+    dense = lambda A: A.toarray() if sparse.issparse(A) else A
+    found = np.stack([dense(A) for A in found], axis=1) if isinstance(found, list) else dense(found)
+    return found.reshape(len(found), -1, trees.n_features_in_ + 1)
+
+
+def _contributions_of_catboost(trees, X, iteration_range):
+    start, end = catboost_rounds(trees, iteration_range)
+    pool = catboost_pool(trees, X)
+    if (start, end) != (0, trees.tree_count_):
+        trees = trees.copy()
+        trees.shrink(ntree_start=start, ntree_end=end)
+    return trees.get_feature_importance(pool, type="ShapValues")
+
+
+# How each package of boosted trees is asked for its SHAP values: for every row, and with more classes for each of
+# them, those of the features and then the base value.
+CONTRIBUTIONS = {
+    "xgboost": lambda trees, X, rounds: xgboost_predict(trees, X, rounds, pred_contribs=True),
+    "lightgbm": _contributions_of_lightgbm,
+    "catboost": _contributions_of_catboost,
+}
+
+
 def _woodelf(trees, X, iteration_range):
     """Return the SHAP values (n, d) of an XGBoost model of two classes."""
-    try:
-        from woodelf import WoodelfExplainer
-    except ImportError as error:
-        raise ImportError('method="woodelf" needs the package woodelf-explainer.') from error
+    from woodelf import WoodelfExplainer
 
     booster = xgboost_booster(trees, iteration_range)
     # XGBoost asks x < t in float32. WOODELF 0.4.8 asks x < t', with t' the float32 before t, so x = t' would go astray.
@@ -196,29 +234,88 @@ def _woodelf(trees, X, iteration_range):
     return explainer.shap_values(frame, verbose=False)
 
 
-def _check_shap_method(trees, X, method, iteration_range):
-    """Return the method to use, or raise the ValueError that says why it cannot be."""
+def _check_model(trees, n_classes, X, method, iteration_range):
+    """Raise an error if there are no SHAP values of a model, fitted or not, by this method.
+
+    X holds the rows as the trees see them; it is None where that is not known yet.
+    """
     check_one_of("method", method, SHAP_METHODS)
-    if is_xgboost(trees):
-        return _check_xgboost_method(trees, X, method)
+    package = package_of(trees)
+    if package is None:
+        _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range)
+    elif package == "xgboost":
+        check_that_xgboost_has_trees(trees)
+        if method == "shap":
+            raise ValueError('method is "shap"; expected "auto", "xgboost" or "woodelf" for an XGBoost classifier.')
+        if method == "woodelf":
+            _check_installed("woodelf", "method='woodelf'")
+    else:
+        if method != "auto":
+            raise ValueError(f"method is {method!r}; expected 'auto' for a {type(trees).__name__}.")
+        if obstacle := obstacle_to_shap_values(trees):
+            raise ValueError(
+                f"model is a {type(trees).__name__} with {obstacle}, of which it gives no SHAP values that add up to "
+                "its margin; expected one without, or LeafCoverage."
+            )
+
+
+def obstacle_to_shap_values(trees):
+    """Return which setting keeps LightGBM or CatBoost from giving right SHAP values, or None."""
+    params = trees.get_params()
+    if package_of(trees) == "lightgbm" and any(params.get(name) for name in ("linear_tree", "linear_trees")):
+        return "linear_tree=True"
+    if package_of(trees) == "catboost" and params.get("grow_policy", "SymmetricTree") != "SymmetricTree":
+        return f"grow_policy={params['grow_policy']!r}"
+    return None
+
+
+def _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range):
     if not isinstance(trees, SHAP_MODELS):
         raise ValueError(
-            f"model is a {type(trees).__name__}; expected an XGBoost classifier or one of "
+            f"model is a {type(trees).__name__}; expected a classifier of XGBoost, LightGBM or CatBoost, or one of "
             f"{[known.__name__ for known in SHAP_MODELS]} (or another representation, such as StandardizedFeatures)."
         )
     if method not in ("auto", "shap"):
         raise ValueError(f'method is {method!r}, which needs an XGBoost classifier; expected "auto" or "shap".')
-    if isinstance(trees, GradientBoostingClassifier) and len(trees.classes_) > 2:
-        raise ValueError(f"model is a GradientBoostingClassifier of {len(trees.classes_)} classes; expected 2.")
+    if isinstance(trees, GradientBoostingClassifier) and n_classes > 2:
+        raise ValueError(f"model is a GradientBoostingClassifier of {n_classes} classes; expected 2.")
     if iteration_range is not None:
-        raise ValueError("iteration_range is given; expected None, as only XGBoost's SHAP values can use it.")
-    return "shap"
+        raise ValueError("iteration_range is given; expected None, as only SHAP values of boosted trees can use it.")
+    if isinstance(trees, HistGradientBoostingClassifier) and _has_categories(trees, X):
+        raise ValueError(
+            "model is a HistGradientBoostingClassifier with categorical features, of which the package shap gives "
+            "wrong values; expected a model of encoded features, such as by an OrdinalEncoder and without "
+            "categorical_features, or another representation."
+        )
+    _check_installed("shap", f"ShapValues of a {type(trees).__name__}")
+
+
+def _has_categories(boosting, X):
+    """Whether histogram boosting, fitted or not, takes some features for categories."""
+    if hasattr(boosting, "classes_"):
+        return boosting.is_categorical_ is not None and bool(np.any(boosting.is_categorical_))
+    asked = boosting.categorical_features
+    if isinstance(asked, str) and asked == "from_dtype":
+        return any(
+            "categor" in str(dtype).lower() or "enum" in str(dtype).lower() for dtype in getattr(X, "dtypes", [])
+        )
+    return asked is not None and bool(np.any(np.asarray(asked, dtype=object) != False))  # noqa: E712
+
+
+def _check_installed(package, what):
+    if find_spec(package) is None:
+        raise ImportError(f"{what} needs the package {EXTRA[package]}: pip install 'clustcal[trees]'.")
+
+
+def _check_shap_method(trees, X, method):
+    """Return the method to use, or raise the ValueError that says why it cannot be."""
+    if package_of(trees) == "xgboost":
+        return _check_xgboost_method(trees, X, method)
+    return method
 
 
 def _check_xgboost_method(trees, X, method):
     obstacle = _woodelf_obstacle(trees, X)
-    if method == "shap":
-        raise ValueError('method is "shap"; expected "auto", "xgboost" or "woodelf" for an XGBoost classifier.')
     if method == "woodelf" and obstacle:
         raise ValueError(f'method is "woodelf", which does not serve {obstacle}; expected "auto" or "xgboost".')
     if method != "auto":

@@ -1,5 +1,9 @@
-"""Fitted tree ensembles as the representations see them: the model behind a pipeline, its rows, its rounds."""
+"""Fitted tree ensembles as the representations see them: the model behind a pipeline, its rows, its rounds.
 
+xgboost, lightgbm and catboost are told by the names of their modules, so that asking imports none of them.
+"""
+
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -15,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 # scikit-learn's classifiers with a public `apply`; histogram boosting has none.
+BOOSTING_PACKAGES = ("xgboost", "lightgbm", "catboost")
 LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier, DecisionTreeClassifier)
 
 
@@ -25,11 +30,17 @@ class TreeRepresentation(TransformerMixin, BaseEstimator):
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
         return type(self)(**self.get_params(deep=False))
 
+    def check_beforehand(self, estimator, X, n_classes):
+        """Raise an error if this cannot describe the estimator once that is fitted to rows X of n_classes classes."""
+        trees = last_step(estimator)
+        self._check_kind(trees, n_classes, X if trees is unfrozen(estimator) else None)
+
     def _read(self, X):
         """Return the fitted trees and the rows as the trees see them, after the steps of a pipeline before them."""
         steps, trees = split_model(self.model)
         expected = getattr(self, "n_features_in_", getattr(self.model, "n_features_in_", None))
         X = as_rows(X, expected)
+        check_order_of_columns(self.model, X)
         return trees, X if steps is None else steps.transform(X)
 
 
@@ -46,6 +57,32 @@ def split_model(model):
     return steps, split_model(model[-1])[1]
 
 
+def unfrozen(model):
+    return model.estimator if isinstance(model, FrozenEstimator) else model
+
+
+def last_step(model):
+    """Return the last step of a model, fitted or not; the model itself where it has no steps."""
+    model = unfrozen(model)
+    return last_step(model[-1]) if isinstance(model, Pipeline) else model
+
+
+def package_of(trees):
+    """Return which package of boosted trees a model comes from, or None."""
+    homes = {base.__module__.split(".")[0] for base in type(trees).__mro__}
+    return next((package for package in BOOSTING_PACKAGES if package in homes), None)
+
+
+def check_order_of_columns(model, X):
+    """Raise a ValueError if X has the columns of the model in another order, which not every package looks at."""
+    known = getattr(unfrozen(model), "feature_names_in_", getattr(unfrozen(model), "feature_names_", None))
+    if known is None or not hasattr(X, "columns"):
+        return
+    known, found = list(known), list(X.columns)
+    if set(known) == set(found) and known != found:
+        raise ValueError(f"X has the feature names {found}; expected the order of the model, {known}.")
+
+
 def as_rows(X, n_features):
     """Check the shape of X, and leave reading its values to the model, which may take frames and missing values."""
     if not hasattr(X, "shape"):
@@ -57,11 +94,6 @@ def as_rows(X, n_features):
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features; expected {n_features}, as the model.")
     return X
-
-
-def is_xgboost(trees):
-    # By name, so that asking does not import xgboost.
-    return any(base.__module__.startswith("xgboost.") for base in type(trees).__mro__)
 
 
 def xgboost_predict(trees, X, iteration_range, **what):
@@ -81,8 +113,7 @@ def xgboost_predict(trees, X, iteration_range, **what):
 
 def xgboost_booster(trees, iteration_range):
     """Return the boosting rounds to use, as a Booster."""
-    if trees.booster == "gblinear":
-        raise ValueError('model is an XGBoost classifier with booster "gblinear"; expected one with trees.')
+    check_that_xgboost_has_trees(trees)
     booster = trees.get_booster()
     n_rounds = booster.num_boosted_rounds()
     best = getattr(trees, "best_iteration", None)
@@ -90,6 +121,44 @@ def xgboost_booster(trees, iteration_range):
         iteration_range = (0, best + 1)
     start, end = check_range(iteration_range, n_rounds)
     return booster if (start, end) == (0, n_rounds) else booster[start:end]
+
+
+def check_that_xgboost_has_trees(trees):
+    if trees.booster == "gblinear":
+        raise ValueError('model is an XGBoost classifier with booster "gblinear"; expected one with trees.')
+
+
+def lightgbm_predict(trees, X, iteration_range, **what):
+    n_rounds = trees.booster_.current_iteration()
+    if iteration_range is None and trees.best_iteration_:
+        iteration_range = (0, trees.best_iteration_)
+    start, end = check_range(iteration_range, n_rounds)
+    with warnings.catch_warnings():
+        # As in predict_proba, arrays are taken where the model was fitted on a frame.
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return trees.predict(X, start_iteration=start, num_iteration=end - start, **what)
+
+
+def catboost_rounds(trees, iteration_range):
+    """Return the first tree to use and the one behind the last; a model that stopped early has kept its best ones."""
+    return check_range(iteration_range, trees.tree_count_)
+
+
+def catboost_pool(trees, X):
+    """Return rows as CatBoost takes them for SHAP values: it must be told which features are no numbers."""
+    from catboost import Pool
+
+    return Pool(
+        X,
+        cat_features=trees.get_cat_feature_indices(),
+        text_features=trees.get_text_feature_indices(),
+        embedding_features=trees.get_embedding_feature_indices(),
+        thread_count=catboost_threads(trees),
+    )
+
+
+def catboost_threads(trees):
+    return trees.get_param("thread_count") or -1
 
 
 def check_range(iteration_range, n_rounds):

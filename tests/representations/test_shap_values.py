@@ -162,5 +162,5 @@ class TestShapValues:
 
     def test_iteration_range_is_refused_for_scikit_learn(self, data):
         forest = RandomForestClassifier(4, max_depth=2).fit(*data)
-        with pytest.raises(ValueError, match="only XGBoost's SHAP values can use it"):
+        with pytest.raises(ValueError, match="only SHAP values of boosted trees can use it"):
             ShapValues(forest, iteration_range=(0, 2)).fit(data[0])

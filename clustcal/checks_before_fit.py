@@ -1,0 +1,157 @@
+"""What a `CalibratedClassifier` finds out before it fits anything: an estimator, a calibrator or a representation that
+cannot serve, one that would see rows twice, and axes that differ between folds."""
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, SplineTransformer
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
+from clustcal.representations.tree_models import unfrozen
+
+# Steps of scikit-learn, beside those that say so themselves, each of whose columns is a function of columns that it is
+# named after.
+NAMED_AFTER_COLUMNS = (
+    *(OneToOneFeatureMixin, SelectorMixin, OneHotEncoder, PolynomialFeatures, SplineTransformer, KBinsDiscretizer),
+    *(SimpleImputer, KNNImputer, MissingIndicator, CountVectorizer, DictVectorizer),
+)
+
+
+def check_estimator(estimator):
+    """Raise a ValueError unless the estimator can give scores of classes."""
+    inner = unfrozen(estimator)
+    gives_scores = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
+    is_class = isinstance(inner, type)
+    # A regressor, or what finds outliers or densities and gives scores of other things; None is what says nothing.
+    kind = get_tags(inner).estimator_type if hasattr(inner, "__sklearn_tags__") and not is_class else None
+    if is_class or not gives_scores or kind not in (None, "classifier"):
+        name = inner.__name__ if is_class else type(inner).__name__
+        raise ValueError(
+            f"estimator is a {name}; expected a classifier with predict_proba or decision_function (probabilities of "
+            "anything else go to a calibrator directly, as in PlattScaling().fit(p, y))."
+        )
+
+
+def check_labels(y):
+    """Return y as an array of labels of at least two classes."""
+    if y is None:
+        raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
+    if isinstance(y, (pd.Series, pd.api.extensions.ExtensionArray)):
+        y = as_labels(y)  # missing values of some types of pandas cannot even be compared
+    check_no_label_missing(y)
+    check_no_types_mixed(y)
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) == 1:
+        raise ValueError(f"y holds 1 class only, {classes.tolist()[0]!r}; expected at least two.")
+    return y
+
+
+def check_calibrator(calibrator, classes, n, which):
+    """Raise a ValueError unless a calibrator serves these classes and n rows."""
+    named = calibrator._classes_of_columns()
+    if named is not None and np.asarray(named).tolist() != classes.tolist():
+        raise ValueError(
+            f"calibrator has the classes {np.asarray(named).tolist()}; expected none, or those of the columns of "
+            f"estimator, {classes.tolist()}."
+        )
+    calibrator._check_number_of_classes(len(classes))
+    calibrator._check_number_of_rows(n, which)
+
+
+def check_representation(representation, estimator, X, n_classes, is_refitted):
+    """Raise an error if a representation cannot serve, or if a model in it may have been fitted to the rows X."""
+    given = fitted_models_in(representation)
+    if is_refitted and given:
+        raise ValueError(
+            f"representation holds a fitted {type(given[0]).__name__}, which may have seen the rows that estimator, "
+            f"fitted anew in every fold, has not; expected {type(representation).__name__} without a model, so that it "
+            "gets that of each fold, or estimator in a FrozenEstimator, or Z."
+        )
+    for part in parts_of(representation):
+        if hasattr(part, "check_beforehand"):
+            model = getattr(part, "model", None)
+            part.check_beforehand(estimator if model is None else model, X, n_classes)
+
+
+def parts_of(representation):
+    """Return a transformer and all that is within it, at any depth, frozen or not."""
+    if isinstance(representation, FrozenEstimator):
+        return parts_of(representation.estimator)
+    values = representation.get_params().values() if hasattr(representation, "get_params") else []
+    return [representation, *(value for value in values if hasattr(value, "fit") and not isinstance(value, type))]
+
+
+def fitted_models_in(representation):
+    """Return the models in a representation that were fitted to labels: each ``model``, and each fitted classifier.
+
+    A function may be the method of a classifier, as in ``FunctionTransformer(forest.apply)``.
+    """
+    found = []
+    for part in parts_of(representation):
+        for name, value in part.get_params(deep=False).items() if hasattr(part, "get_params") else ():
+            owner = unfrozen(getattr(value, "__self__", value))
+            if value is not None and (name == "model" or (hasattr(owner, "classes_") and not isinstance(owner, type))):
+                found.append(owner)
+    return found
+
+
+def check_that_axes_agree(representation, estimator):
+    """Raise a ValueError unless representations by the models of different folds can stand in one table.
+
+    They can where every axis is a feature, and every feature is a function of columns of X that it is named after, or
+    of a step that learns nothing; it then means the same in every fold, up to what scalers and encoders have learned.
+    Leaves, and axes that a step finds by itself (components, random projections, clusters), do not; nor can it be known
+    of a step that does not say where its columns come from. Of an estimator that is no pipeline the features are the
+    columns of X, whatever is within it.
+    """
+    what = type(representation).__name__
+    if getattr(representation, "axes_are_features", False):
+        rotating = step_with_own_axes(unfrozen(estimator))
+        if rotating is None:
+            return
+        what = f"{what} behind {rotating}"
+    raise ValueError(
+        f"representation is {what}, whose axes differ from fold to fold, and ensemble is False; expected "
+        "ensemble=True, or a representation by features, such as ShapValues."
+    )
+
+
+def step_with_own_axes(model):
+    """Return the name of a step before the last of a pipeline that does not keep the columns of X, or None."""
+    if not isinstance(model, Pipeline):
+        return None
+    before = [type(step).__name__ for _, step in model.steps[:-1] if not keeps_axes(step)]
+    return before[0] if before else step_with_own_axes(model.steps[-1][1])
+
+
+def keeps_axes(step):
+    """Whether each column that a transformer puts out is a function of columns of its input, the same in every fold."""
+    if step is None or isinstance(step, str):  # "passthrough", "drop"
+        return True
+    if isinstance(step, FrozenEstimator):
+        return True  # nothing in it is fitted in a fold
+    if isinstance(step, Pipeline):
+        return all(keeps_axes(part) for _, part in step.steps)
+    if isinstance(step, FeatureUnion):
+        return all(keeps_axes(part) for _, part in step.transformer_list)
+    if isinstance(step, ColumnTransformer):
+        return all(keeps_axes(part) for part in (*(part[1] for part in step.transformers), step.remainder))
+    if hasattr(step, "axes_are_features"):
+        return bool(step.axes_are_features)
+    if isinstance(step, ClassNamePrefixFeaturesOutMixin):
+        return False
+    learns = get_tags(step).requires_fit if hasattr(step, "__sklearn_tags__") else True
+    return not learns or isinstance(step, NAMED_AFTER_COLUMNS)

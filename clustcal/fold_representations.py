@@ -1,0 +1,80 @@
+"""A representation as a `CalibratedClassifier` fits it: to the model of a fold, to weighted rows, never to labels."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+# Rows are repeated by their weights up to this many times their number, or up to the second number in all.
+MOST_REPEATED = 10
+ALWAYS_REPEATED = 100_000
+
+
+def models_of(representation):
+    """Return the names of the parameters ``model``, at any depth, and their values."""
+    params = representation.get_params()
+    return {key: value for key, value in params.items() if key.split("__")[-1] == "model"}
+
+
+def takes_a_model(representation):
+    """Whether some ``model`` of it, at any depth, is still missing."""
+    return any(value is None for value in models_of(representation).values())
+
+
+def fill_model(representation, model):
+    """Return a clone in which every parameter ``model`` that is None, at any depth, is this model."""
+    missing = [key for key, value in models_of(representation).items() if value is None]
+    return clone(representation).set_params(**dict.fromkeys(missing, model))
+
+
+def fit_representation(representation, X, weights):
+    """Fit a representation to rows, without their labels; a weight of 2 is the same as two rows.
+
+    A transformer that takes no ``sample_weight`` is fitted to each row as often as its weight says. That cannot be done
+    for weights with a fraction, nor for very large ones: it then sees each row of positive weight once, with a warning.
+    """
+    if weights is None or (weights == 1).all() or not getattr(representation, "learns_from_rows", True):
+        return representation.fit(X)
+    if has_fit_parameter(representation, "sample_weight"):
+        return representation.fit(X, sample_weight=weights)
+    return representation.fit(_safe_indexing(X, _repeated(weights, representation)))
+
+
+def fit_and_transform(representation, X, weights):
+    """Fit a representation to rows, without their labels, and return it of the same rows."""
+    is_plain = weights is None or (weights == 1).all()
+    if is_plain and hasattr(representation, "fit_transform") and not has_fit_parameter(representation, "sample_weight"):
+        return representation.fit_transform(X)
+    return fit_representation(representation, X, weights).transform(X)
+
+
+def _repeated(weights, representation):
+    """Return the number of every row as often as its weight says."""
+    are_whole = (weights == np.round(weights)).all()
+    if are_whole and weights.sum() <= max(MOST_REPEATED * len(weights), ALWAYS_REPEATED):
+        return np.repeat(np.arange(len(weights)), weights.astype(int))
+    warnings.warn(
+        f"{type(representation).__name__} takes no sample_weight, and rows are repeated by whole weights only, up to "
+        f"{MOST_REPEATED} on average; the representation counts each row of positive weight once.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return np.flatnonzero(weights > 0)
+
+
+def joined(parts, representation):
+    """Return the representations of the rows held out in each fold as one array, in the order of the rows."""
+    names = list(representation.get_feature_names_out())
+    n = sum(len(held_out) for held_out, *_ in parts)
+    Z = np.empty((n, len(names)))
+    for held_out, _, _, of_fold, Z_fold in parts:
+        if list(of_fold.get_feature_names_out()) != names:
+            raise ValueError(
+                "representation has other features in one fold than in all rows, and ensemble is False; expected "
+                "ensemble=True."
+            )
+        Z[held_out] = Z_fold.toarray() if sparse.issparse(Z_fold) else Z_fold
+    return Z
