@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -27,7 +28,10 @@ def takes_a_model(representation):
 def fill_model(representation, model):
     """Return a clone in which every parameter ``model`` that is None, at any depth, is this model."""
     missing = [key for key, value in models_of(representation).items() if value is None]
-    return clone(representation).set_params(**dict.fromkeys(missing, model))
+    filled = clone(representation)
+    if missing:
+        filled.set_params(**dict.fromkeys(missing, model))
+    return filled
 
 
 def fit_representation(representation, X, weights):
@@ -36,6 +40,8 @@ def fit_representation(representation, X, weights):
     A transformer that takes no ``sample_weight`` is fitted to each row as often as its weight says. That cannot be done
     for weights with a fraction, nor for very large ones: it then sees each row of positive weight once, with a warning.
     """
+    if isinstance(representation, FrozenEstimator):
+        return representation
     if weights is None or (weights == 1).all() or not getattr(representation, "learns_from_rows", True):
         return representation.fit(X)
     if has_fit_parameter(representation, "sample_weight"):
@@ -46,7 +52,8 @@ def fit_representation(representation, X, weights):
 def fit_and_transform(representation, X, weights):
     """Fit a representation to rows, without their labels, and return it of the same rows."""
     is_plain = weights is None or (weights == 1).all()
-    if is_plain and hasattr(representation, "fit_transform") and not has_fit_parameter(representation, "sample_weight"):
+    has_shortcut = hasattr(representation, "fit_transform") and not isinstance(representation, FrozenEstimator)
+    if is_plain and has_shortcut and not has_fit_parameter(representation, "sample_weight"):
         return representation.fit_transform(X)
     return fit_representation(representation, X, weights).transform(X)
 
