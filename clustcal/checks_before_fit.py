@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
-from clustcal.representations.tree_models import unfrozen
+from clustcal.representations.tree_models import last_step, package_of, unfrozen
 
 # Steps of scikit-learn, beside those that say so themselves, each of whose columns is a function of columns that it is
 # named after.
@@ -39,6 +39,17 @@ def check_estimator(estimator):
         raise ValueError(
             f"estimator is a {name}; expected a classifier with predict_proba or decision_function (probabilities of "
             "anything else go to a calibrator directly, as in PlattScaling().fit(p, y))."
+        )
+
+
+def check_early_stopping(estimator, fit_params):
+    """Raise a ValueError if a model that stops early would be fitted in folds without rows to stop by."""
+    last = last_step(estimator)
+    asks = package_of(last) == "xgboost" and last.early_stopping_rounds is not None
+    if asks and not any(name.endswith("eval_set") for name in fit_params):
+        raise ValueError(
+            f"estimator is a {type(last).__name__} with early_stopping_rounds, for which a fit in folds keeps no rows "
+            "aside; expected it fitted already and in a FrozenEstimator, or without, or with an eval_set given to fit."
         )
 
 

@@ -22,6 +22,7 @@ from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import PlattScaling, TemperatureScaling
 from clustcal.checks_before_fit import (
     check_calibrator,
+    check_early_stopping,
     check_estimator,
     check_labels,
     check_representation,
@@ -377,6 +378,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f'representation is {self.representation!r}; expected None, "data" or a transformer.')
         if self._is_frozen() and fit_params:
             raise ValueError(f"fit got {sorted(fit_params)} for an estimator that is frozen; expected none.")
+        if not self._is_frozen():
+            check_early_stopping(self.estimator, fit_params)
 
     def _check_beforehand(self, data, n, which):
         """Raise an error for all that can be known to fail later, before anything is fitted to n rows or more."""

@@ -252,6 +252,19 @@ class TestModelsAndPackages:
             CalibratedClassifier(model, CLUSTERED, ShapValues(method="woodelf")).fit(X, y)
 
 
+def test_early_stopping_without_rows_to_stop_by_is_refused_and_with_them_serves():
+    """scikit-learn's CalibratedClassifierCV hands on what XGBoost says in the middle of a fold."""
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=20, early_stopping_rounds=2, n_jobs=1)
+    for estimator in (model, make_pipeline(StandardScaler(), model)):
+        with pytest.raises(ValueError, match=r"XGBClassifier with early_stopping_rounds.*FrozenEstimator"):
+            CalibratedClassifier(estimator, cv=2).fit(X, y)
+    wrapped = CalibratedClassifier(model, cv=2).fit(X[50:], y[50:], eval_set=[(X[:50], y[:50])], verbose=False)
+    assert wrapped.predict_proba(X).shape == (200, 2)
+    frozen = FrozenEstimator(model.fit(X[50:], y[50:], eval_set=[(X[:50], y[:50])], verbose=False))
+    assert CalibratedClassifier(frozen, CLUSTERED).fit(X[:50], y[:50]).predict_proba(X).shape == (200, 2)
+
+
 class Rotation(TransformerMixin, BaseEstimator):
     """Principal components that go by the names of the features."""
 

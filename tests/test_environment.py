@@ -59,15 +59,20 @@ def direct(project, *extras):
     return by_library(line for group in groups for line in group)
 
 
-def test_every_extra_is_there(project):
+def test_every_extra_is_there(project, lock):
     extras = project["optional-dependencies"]
-    assert {"trees", "deep", "dask", "book", "test", "all"} <= set(extras)
+    assert {"trees", "deep", "dask", "book", "test", "interop", "all"} <= set(extras)
     named = re.search(r"\[(.*)\]", extras["all"][0]).group(1).split(",")
-    assert sorted(named) == sorted(set(extras) - {"all"})
+    assert sorted(named) == sorted(set(extras) - set(lock.NOT_LOCKED))
 
 
-def test_the_lock_holds_every_direct_library_within_its_bounds(project, locked):
-    for name, requirement in direct(project, *set(project["optional-dependencies"]) - {"all"}).items():
+def test_libraries_of_half_a_gigabyte_that_nothing_needs_are_not_locked(project, locked):
+    assert {"catboost", "lightgbm", "polars"} == set(by_library(project["optional-dependencies"]["interop"]))
+    assert not {"catboost", "lightgbm", "polars"} & set(locked)
+
+
+def test_the_lock_holds_every_direct_library_within_its_bounds(project, locked, lock):
+    for name, requirement in direct(project, *set(project["optional-dependencies"]) - set(lock.NOT_LOCKED)).items():
         assert requirement.specifier.contains(version(locked[name]), prereleases=True), name
 
 

@@ -26,6 +26,8 @@ CPU_ONLY = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 ELSEWHERE = "sys_platform != 'linux' or platform_machine != 'x86_64'"
 
 PYTHON = "3.11"  # of conda and Binder, and the oldest that the lock is for
+# Other libraries that some tests try the package with where they are there: half a gigabyte that nothing here needs.
+NOT_LOCKED = ("all", "interop")
 READERS = ("book", "dask", "data", "deep", "trees")  # extras in environment.yml
 # What conda installs, under its own names: what others of its packages bring in any case, and compiled libraries in the
 # build without GPU code, or in the part that a book needs. The rest comes with pip.
@@ -58,10 +60,11 @@ dependencies:
 """
 
 
-def resolve():
-    """Return the requirement lines that fulfil every extra, on every platform."""
-    command = f"uv pip compile pyproject.toml --all-extras --universal --python-version {PYTHON} --quiet --no-header"
+def resolve(extras):
+    """Return the requirement lines that fulfil these extras, on every platform."""
+    command = f"uv pip compile pyproject.toml --universal --python-version {PYTHON} --quiet --no-header"
     command += " --no-annotate --constraint requirements/constraints.txt"
+    command += "".join(f" --extra {extra}" for extra in extras)
     done = subprocess.run(command.split(), cwd=ROOT, check=True, capture_output=True, text=True)
     return [line for line in done.stdout.splitlines() if "==" in line]
 
@@ -113,8 +116,8 @@ def make_environment(project, lines):
 
 
 def main():
-    lock, torch = split(resolve())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock, torch = split(resolve([extra for extra in project["optional-dependencies"] if extra not in NOT_LOCKED]))
     for name, lines in {"lock.txt": lock, "torch.txt": torch}.items():
         (REQUIREMENTS / name).write_text(HEADER + "\n".join(lines) + "\n")
         print(f"requirements/{name}: {len(lines)} requirements")

@@ -45,6 +45,12 @@ class TestBinwiseCalibration:
         expected = PlattScaling().fit(P, y).predict_proba(P[rows])
         np.testing.assert_allclose(fitted.predict_proba(P[rows]), expected, atol=1e-12)
 
+    @pytest.mark.parametrize(("size", "is_fitted"), [(29, False), (30, True), (31, True)])
+    def test_thirty_rows_are_enough_by_default(self, size, is_fitted):
+        """Two thirds of the rows in the middle are what their score says, and so are all of those at the end."""
+        p, y = np.r_[np.full(300, 0.6), np.full(size, 0.95)], np.r_[np.arange(300) % 3 > 0, np.arange(size) % 5 > 0]
+        assert BinwiseCalibration(PlattScaling()).fit(p, y.astype(int)).fitted_bins_[-1] == is_fitted
+
     def test_the_size_of_a_bin_is_its_weight(self):
         P, y, _ = make_data(2, n=3000)
         few = slice(0, 100)

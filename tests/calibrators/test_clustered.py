@@ -121,6 +121,13 @@ def test_heterogeneous_groups_are_calibrated_apart():
     assert error_clustered < 0.02 < 0.2 < error_global
 
 
+def test_the_defaults_are_four_clusters_and_the_shrinkage_of_the_paper():
+    """Its ablation: K = 4 and lambda = 0.05, at the temperature 1 of its formula."""
+    P, y, Z = make_data(2)
+    named = ClusteredCalibration(PlattScaling(), n_clusters=4, shrinkage=0.05, temperature=1.0, random_state=0)
+    np.testing.assert_array_equal(ClusteredCalibration(random_state=0).fit(P, y, Z).theta_, named.fit(P, y, Z).theta_)
+
+
 class TestInterface:
     def test_attributes_have_the_documented_shapes(self):
         P, y, Z = make_data(3)

@@ -8,6 +8,7 @@ from clustcal.calibrators.bayesian_binning import BayesianBinning
 from clustcal.calibrators.binwise import BinwiseCalibration
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
+from clustcal.calibrators.one_vs_rest import frequency
 from tests.calibrators.interface import CHECKS, make_data, name_of
 
 SYMMETRIC = [  # swapping two classes mirrors their bins
@@ -68,3 +69,20 @@ class TestOneVsRest:
         expected = np.column_stack(columns)
         expected /= expected.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(HistogramBinning().fit(P, y).predict_proba(P), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_frequencies_do_not_change_with_the_scale_of_weights(scale):
+    P, y, _ = make_data(2)
+    weights = np.arange(len(y)) % 3 + 1.0
+    calibrator = HistogramBinning(10, prior=(0, 0))
+    expected = calibrator.fit(P, y, sample_weight=weights).predict_proba(P)
+    np.testing.assert_allclose(calibrator.fit(P, y, sample_weight=scale * weights).predict_proba(P), expected)
+
+
+def test_a_frequency_needs_weight_and_no_whole_row():
+    assert frequency(np.array([0.2, 0.0, 3.0]), np.array([0.8, 0.0, 4.0]), np.full(3, 0.5)).tolist() == [
+        0.25,
+        0.5,
+        0.75,
+    ]

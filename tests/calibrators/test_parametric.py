@@ -222,6 +222,8 @@ def test_bad_penalties_of_dirichlet_are_refused():
         DirichletCalibration(l2=-1),
         DirichletCalibration(odir=(1.0,)),
         DirichletCalibration(odir=(1, np.nan)),
+        DirichletCalibration(odir=(1, np.inf)),
+        DirichletCalibration(odir=(-1, 0.1)),
     ):
         with pytest.raises(ValueError, match="of at least 0"):
             wrong.fit(P, y)
