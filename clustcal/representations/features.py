@@ -127,8 +127,10 @@ def _holds_numbers(values):
     try:
         values = np.asarray(values)
         return values.dtype.kind in "biuf" or (values.dtype.kind == "O" and bool(values.astype(float).size))
-    except (TypeError, ValueError):
+    except ValueError:
         return False
+    except TypeError:  # neither text nor numbers: numpy says best what these are
+        return True
 
 
 def _steps_before_the_last(model):
