@@ -112,7 +112,10 @@ def test_what_gives_scores_of_something_else_is_refused(model):
             ClusteredCalibration(n_clusters=41),
             r"n_clusters is 41; expected .* from 1 to 40, the number of rows that a fold",
         ),
-        (ClusteredCalibrationCV(n_clusters=(2, 33)), r"n_clusters is 33; expected a whole number from 1 to 32"),
+        (
+            ClusteredCalibrationCV(n_clusters=(2, 33)),
+            r"n_clusters is 33; expected a whole number from 1 to 32, .* 4 folds",
+        ),
         (ClusteredCalibrationCV(cv=41), r"cv is 41; expected from 2 to 40 folds"),
         (PlattScaling(classes=[5, 6]), r"calibrator has the classes \[5, 6\]; expected none, or .*\[0, 1\]"),
         (PlattScaling(classes=[1, 0]), r"calibrator has the classes \[1, 0\]"),

@@ -1,6 +1,8 @@
 """Choosing by cross-validation: the estimate, the rule, the folds, and what comes out, against plain computations."""
 
+import ast
 import pickle
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -15,7 +17,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 
 from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, TemperatureScaling, VectorScaling
-from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
+from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV, _choose
 from clustcal.core.folds import make_folds
 from tests.calibrators.interface import CHECKS, check_classes_of_a_prefit_model_may_stand_in_any_order, name_of
 
@@ -340,3 +342,16 @@ class TestInterface:
     def test_one_class_only_is_refused(self):
         with pytest.raises(ValueError, match="only the label"):
             clone(self.cv).fit(self.P, np.ones(600), self.Z)
+
+
+@pytest.mark.parametrize(("selection", "chosen"), [("best", 2), ("one_se", 1)])
+def test_the_best_is_the_lowest_loss_and_one_standard_error_allows_the_simplest_within_it(selection, chosen):
+    results = pd.DataFrame({"excess": [0.5, 0.2, 0.0, 0.1], "excess_se": [0.3, 0.3, 0.0, 0.3]})
+    assert _choose(results, selection) == chosen
+
+
+def test_the_defaults_are_those_of_its_documentation():
+    parameters = ClusteredCalibrationCV().get_params(deep=False)
+    for name in ("n_clusters", "shrinkages", "temperatures", "selection", "cv"):
+        documented = re.search(rf"{name} : .*default=(.*)", ClusteredCalibrationCV.__doc__).group(1)
+        assert parameters[name] == ast.literal_eval(documented)
