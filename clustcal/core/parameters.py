@@ -52,12 +52,6 @@ def check_share(name, value):
         raise ValueError(f"{name} is {shown(value)}; expected a number above 0 and at most 1.")
 
 
-def check_switch(name, value):
-    """Raise a ValueError unless the parameter is True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} is {shown(value)}; expected True or False.")
-
-
 def read_numbers(name, values):
     """Return values as an array of float64, or raise a ValueError that says that they could not be read as one."""
     try:

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.labels import (
+    as_labels,
+    check_pos_label,
+    column_names,
+    distinct,
+    encode_labels,
+    order_of_columns,
+)
 from clustcal.core.parameters import check_one_of, shown
 from clustcal.core.probabilities import as_probabilities, as_weights, check_same_length
 
@@ -46,6 +53,8 @@ def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=Non
     P = as_probabilities(y_prob, name="y_prob")
     one_column = np.ndim(y_prob) == 1 or np.shape(y_prob)[1] == 1
     if one_column and pos_label is not None:
+        if (names := column_names(y_prob)) is not None:
+            check_pos_label(names[0], pos_label, as_labels(y_true) if labels is None else labels)
         labels = _negative_then_positive(y_true, labels, pos_label)
     else:
         if one_column and labels is not None:

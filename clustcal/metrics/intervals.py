@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.utils import Bunch
 
-from clustcal.core.parameters import check_level, check_switch, check_whole_number, read_numbers, shown
+from clustcal.core.parameters import check_level, check_true_or_false, check_whole_number, read_numbers, shown
 from clustcal.core.random_states import as_generator
 from clustcal.metrics._inputs import read_forecast
 from clustcal.metrics.proper_scores import ROW_VALUES
@@ -73,7 +73,7 @@ def bootstrap_interval(
         raise ValueError(f"metric is {shown(metric)}; expected a function such as clustcal.metrics.brier.")
     check_level("confidence_level", confidence_level)
     check_whole_number("n_resamples", n_resamples)
-    check_switch("stratify", stratify)
+    check_true_or_false("stratify", stratify)
     rng = as_generator(random_state)
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label, one_vs_rest=False)
     if getattr(metric, "__hash__", None) and metric in ROW_VALUES and not kwargs:

@@ -100,3 +100,13 @@ def test_numbers_of_numpy_stand_in_errors_as_numbers(call, expected):
     with pytest.raises(ValueError, match=expected) as error:
         call()
     assert "np." not in str(error.value)
+
+
+def test_a_column_named_after_one_class_cannot_be_the_probability_of_another():
+    y, p = ["no", "yes", "yes", "no"], [0.2, 0.8, 0.7, 0.4]
+    expected = metrics.log_loss(y, p, pos_label="yes")
+    assert metrics.log_loss(y, pd.Series(p, name="yes"), pos_label="yes") == expected
+    assert metrics.log_loss(y, pd.Series(p, name="score"), pos_label="yes") == expected
+    for named in (pd.Series(p, name="no"), pd.DataFrame({"no": p})):
+        with pytest.raises(ValueError, match=r"pos_label is 'yes' and the column of y_prob is named 'no'"):
+            metrics.log_loss(y, named, pos_label="yes")
