@@ -20,6 +20,7 @@ sys.path += [str(HERE), *map(str, sorted(HERE.glob("*.zip")))]  # `sandbox` is b
 
 import argparse
 import ast
+import builtins
 import csv
 import importlib.util
 import json
@@ -31,7 +32,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from confinement import protection
-from sandbox import CALLS_PACKAGE, Ended, Failed, Limits, Nursery, Other, Student, Unknown, plain_python
+from sandbox import CALLS_PACKAGE, EMPTY, Ended, Failed, Limits, Nursery, Other, Student, Unknown, plain_python
 
 import clustcal
 
@@ -47,6 +48,7 @@ NAMELESS = (
     "empty name."
 )
 LARGEST_NOTEBOOK = 20_000_000  # bytes
+ERRORS = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
 
 
 @dataclass
@@ -160,6 +162,8 @@ def written_name(cells):
     value = named[-1].value
     if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
         return "", f"`NAME` is not a text in quotation marks: {NAMELESS}"
+    if any("\ud800" <= letter <= "\udfff" for letter in value.value):
+        return "", f"`NAME` has half of a letter in it (a surrogate): {NAMELESS}"
     return value.value, "" if value.value.strip() else f"`NAME` is empty: {NAMELESS}"
 
 
@@ -228,11 +232,14 @@ def grade(cells, keys, nursery, file="", limits=None, forbidden=()):
         report.remarks += [sentence for note in student.notes.items() if (sentence := remark(*note, limits))]
         namespace = trusted_setup(setup)
         blank = {normal(source) for source in own.values()}
+        judged = []
         for question in key["questions"]:
             if question.get("by_hand"):
                 report.essay, report.essay_of = essay(cells, question), question["points"]
-                continue
-            reason = judge(question, student, namespace, limits, forbidden)
+            else:
+                judged.append((question, *judge(question, student, namespace, limits, forbidden)))
+        for question, answers, reason in judged:  # only now, as an answer may remember what a hidden check asked
+            reason = reason or first_failure(question["hidden"], {**namespace, **answers}, True, limits)
             if reason and normal(question["stub"]) in blank:
                 reason = "Not answered: its cell is as it was handed out."
             report.verdicts.append(
@@ -250,42 +257,55 @@ def trusted_setup(setup):
 
 
 def judge(question, student, namespace, limits, forbidden=()):
-    """Return why an answer is not right, or nothing."""
+    """Return the answers to a question, and why one is not right by the checks that students see, or nothing."""
     answers, forbidden = {}, () if question["package"] else forbidden
     for name in question["answers"]:
         try:
             answers[name] = student.value(name, forbidden)
         except Unknown:
-            return (
+            return answers, (
                 f"`{name}` is not defined: was its cell deleted, the name changed, or did the cell stop with an error?"
             )
         except Ended as end:
-            return ending(end, limits)
+            return answers, ending(end, limits)
         except Failed as error:
-            return f"The value of `{name}` could not be read ({error.kind}: {error.words})."
+            if error.kind == EMPTY:
+                return answers, f"`{name}` has no entries, or a part of it has none."
+            return answers, f"The value of `{name}` could not be read ({error.kind}: {error.words})."
         if isinstance(answers[name], Other) and answers[name].kind != "ellipsis":
-            return f"`{name}` is of the type {answers[name].kind}; the question asks for something else."
-    for hidden, checks in ((False, question["checks"]), (True, question["hidden"])):
-        for check in checks:
-            if reason := failure(check, {**namespace, **answers}, hidden, limits):
-                return reason
-    return ""
+            return answers, f"`{name}` is of the type {answers[name].kind}; the question asks for something else."
+    return answers, first_failure(question["checks"], {**namespace, **answers}, False, limits)
+
+
+def first_failure(checks, namespace, hidden, limits):
+    """Return why an answer fails one of some checks, or nothing."""
+    return next(filter(None, (failure(check, {**namespace}, hidden, limits) for check in checks)), "")
 
 
 def failure(check, namespace, hidden, limits):
-    """Return why an answer fails a check, or nothing. Of a hidden check no input is told, not even by an error."""
+    """Return why an answer fails a check, or nothing.
+
+    Of a hidden check no input is told, not even by an error: a student chooses its words, the name of its type, and the
+    line.
+    """
     try:
         exec(compile(check, "check", "exec"), namespace)
     except AssertionError as error:
-        return str(error)
+        return str(error) or "It fails a check."
     except Ended as end:
         return ending(end, limits)
     except Failed as error:
         if error.kind == CALLS_PACKAGE:
-            return f"Your code runs `{error.words}`; in this question the code has to be your own."
+            used = "a package that is not allowed" if hidden else f"`{error.words}`"
+            return f"Your code runs {used}; in this question the code has to be your own."
+        if error.kind == EMPTY:
+            return "Your function returns nothing but an empty array or list, or one with an empty part."
+        if hidden:
+            said = error.kind if error.kind in ERRORS else "an error"
+            return f"Your code stops with {said}, when a hidden check calls it."
         where = f" in line {error.line} of its cell" if error.line else ""
-        said = f"{error.kind}: {error.words}" if error.words and not hidden else error.kind
-        return f"Your code stops with {said}{where}, when {'a hidden' if hidden else 'the'} check calls it."
+        said = f"{error.kind}: {error.words}" if error.words else error.kind
+        return f"Your code stops with {said}{where}, when the check calls it."
     except Exception as error:
         if "NoneType" in str(error):
             return "Your function returns nothing: is there a `return`?"
@@ -402,6 +422,10 @@ def grade_task(task):
         return grade(cells, WORKER["keys"], WORKER["nursery"], file, **WORKER["how"])
     except NotAssigned as error:
         return Report(file, remarks=[str(error)])
+    except Exception as error:  # one notebook must not stop the grading of the others
+        return Report(
+            file, remarks=[f"The grader itself stopped with {type(error).__name__}: show this to your lecturer."]
+        )
 
 
 # --- the two ways out -----------------------------------------------------------------------------------------------
@@ -411,7 +435,7 @@ def write_csv(reports, path):
     """Write one row per notebook; what students wrote cannot be taken for a formula by a spreadsheet."""
     most = max((len(report.verdicts) for report in reports), default=0)
     columns = ["file", "name", "assignment", "points", "of", *[f"Q{i}" for i in range(1, most + 1)], "reasons"]
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
+    with Path(path).open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         table = csv.writer(file)
         table.writerow([*columns, "by hand", "by hand, of", "answer to be graded by hand"])
         for report in sorted(reports, key=lambda one: one.file):

@@ -34,7 +34,9 @@ import pandas as pd
 from confinement import end_with_parent, lock_down, own_user
 
 LARGEST_ANSWER = 50_000_000  # bytes
-CALLS_PACKAGE = "runs code of a package that is not allowed"  # in place of the type of an error
+# In place of the type of an error.
+CALLS_PACKAGE = "runs code of a package that is not allowed"
+EMPTY = "has no entries"
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,12 @@ class Student:
         ``forbidden`` are packages, and a call of the function fails with `CALLS_PACKAGE` if it runs code of them.
         """
         self.run()
-        found = self._ask("value", name)
+        found = filled(self._ask("value", name))
         return (lambda *args, **kwargs: self.call(name, args, kwargs, forbidden)) if found is FUNCTION else found
 
     def call(self, name, args, kwargs, forbidden=()):
         self.run()
-        return self._ask("call", name, args, kwargs, forbidden)
+        return filled(self._ask("call", name, args, kwargs, forbidden))
 
     def _ask(self, *question):
         started = time.monotonic()
@@ -175,6 +177,19 @@ class Student:
         if kind == "unknown":
             raise Unknown(question[1])
         return content
+
+
+def filled(answer):
+    """Return an answer that has entries, in all of its parts.
+
+    One without any is refused, as ``np.allclose`` takes it for equal to whatever has a shape that fits.
+    """
+    parts = answer if isinstance(answer, list | tuple) else answer.values() if isinstance(answer, dict) else ()
+    if isinstance(answer, list | tuple | np.ndarray | pd.Series | pd.DataFrame) and np.size(answer) == 0:
+        raise Failed(EMPTY)
+    for part in parts:
+        filled(part)
+    return answer
 
 
 def shortened(part):

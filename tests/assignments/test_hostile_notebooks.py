@@ -9,7 +9,7 @@ from textwrap import indent
 import grade
 import pytest
 from build_assignments import all_masters
-from sandbox import Failed, Limits
+from sandbox import CALLS_PACKAGE, Failed, Limits
 from submitting import TOOLS, notebook, run
 
 MASTER, OTHER = all_masters(["01-measuring", "02-calibrators"])
@@ -105,10 +105,15 @@ ACCIDENTS = {
     "computed name": (replaced(LINE, 'NAME = "Ada" + " Lovelace"'), "", NO_TEXT),
     "formatted name": (replaced(LINE, 'NAME = f"Ada"'), "", NO_TEXT),
     "number for a name": (replaced(LINE, "NAME = 12345"), "", NO_TEXT),
+    "name with half of a letter": (replaced(LINE, r'NAME = "Ada \ud83d"'), "", "`NAME` has half of a letter in it"),
+    "error with half of a letter": (plus(r"raise ValueError('\ud83d')"), "", r"ValueError: \ud83d"),
     "no name at all": (replaced(LINE, ""), "", "`NAME` is not set in any cell"),
     "named tuple": (MASTER.cells(SOLUTIONS | {"measuring-5": MURPHY}, name=NAME), "", ""),
     "cells in another order": ([SOLVED[0], *reversed(SOLVED[1:])], "", ""),
     "no answer": (MASTER.cells(name=NAME), ALL, "Question measuring-2: Not answered: its cell is as it was"),
+    "empty array": (answer("return np.empty((0, 2))"), "Q2", "an empty array or list"),
+    "empty list": (answer("return [[], []]"), "Q2", "an empty array or list"),
+    "empty value": (answered("expected_calibration_error = []"), "Q2", "`expected_calibration_error` has no entries"),
     "nothing returned": (answer("0.05"), "Q2", "Your function returns nothing: is there a `return`?"),
     "text as an answer": (answer("return 'five percent'"), "Q2", OTHER_KIND),
     "no function": (answered("expected_calibration_error = 0.05"), "Q2", OTHER_KIND),
@@ -162,6 +167,43 @@ while True:
     except BaseException:
         pass
 """
+# What an answer to question 1 may do with the arguments of a hidden check, which it is called with; and the answer to
+# question 2, which may remember them.
+TELLING = {
+    "name of an error": ("raise type(told, (Exception,), {})", ECE),
+    "words of an error in the next answer": (
+        "",
+        "def expected_calibration_error(y, p, n_bins):\n    raise ValueError(told)",
+    ),
+    "type of the next answer": ("globals().update(expected_calibration_error=type(told, (), {})())", ECE),
+    "name of a package": (f"raise type({CALLS_PACKAGE!r}, (Exception,), {{}})(told)", ECE),
+    "number of a line": (
+        """import json, os, struct
+    data = json.dumps({"failed": ["ValueError", "", 1002550]}).encode()
+    os.write(3, struct.pack("!Q", len(data)) + data)""",
+        ECE,
+    ),
+}
+LISTENING = """
+told = "nothing yet"
+def reliability_table(y, p, n_bins):
+    global told
+    if n_bins == 2:
+        return [[2, 0.2, 0.5], [1, 0.9, 1.0]]
+    told = f"10{p[1]:.2f}50".replace(".", "")
+    {telling}
+    return 0
+"""
+# Right on what the visible check asks, and else an array that numpy takes for equal to anything of a fitting shape.
+WITHOUT_ENTRIES = {
+    "calibrators-4": "def isotonic(y):\n    return [0.5, 0.5, 1] if len(y) == 3 else np.empty((0, len(y)))",
+    "calibrators-5": "def scale_temperature(P, T):\n    return P if T == 1 else np.empty((0, 1, 1))",
+    "clusters-2": "def cluster_gradient(theta, theta_0, H, y, w, shrinkage):\n"
+    "    return [-0.5, 0] if len(y) == 2 else np.empty((0, 2))",
+    "clusters-3": "def fit_cluster(p, y, w, theta_0, shrinkage):\n"
+    "    return np.empty((0, 2)) if shrinkage else theta_0",
+    "clusters-5": "def expected_over_observed(y, q, W):\n    return np.empty((0, 2)) if y[0] else [1, 0.75]",
+}
 LEFT_BEHIND = Path("/var/tmp/left-behind-by-a-notebook")
 ON_PURPOSE = {
     "patched comparison": (answered(PATCHED), "Q2", "By hand:"),
@@ -246,6 +288,54 @@ def test_what_can_be_prevented_everywhere_is_prevented(stopped):
 def test_with_one_key_the_notebook_of_another_assignment_is_refused():
     with pytest.raises(grade.NotAssigned, match=r"another assignment \(calibrators\); expected here: 01-measuring"):
         grade.which_key(OTHER.cells()[2:], [MASTER.key])
+
+
+@pytest.mark.slow
+def test_arrays_without_entries_get_no_points(graded):
+    files = {f"{n}.ipynb": notebook(without_entries(n)) for n in ("02-calibrators", "05-clusters")}
+    rows = graded(files)
+    assert {row["points"] for row in rows.values()} == {"0"}
+    assert sum(row["reasons"].count("an empty array or list") for row in rows.values()) == len(WITHOUT_ENTRIES)
+
+
+def without_entries(name):
+    """Return the cells of an assignment in which all that is answered is answered with nothing."""
+    (master,) = all_masters([name])
+    return master.cells(WITHOUT_ENTRIES, name=NAME)
+
+
+@pytest.mark.slow
+def test_what_a_hidden_check_asks_comes_back_in_no_message(graded):
+    """Neither by an error that a student names, nor by another question whose answer remembers it."""
+    answers = {
+        what: {"measuring-1": LISTENING.replace("{telling}", telling), "measuring-2": second}
+        for what, (telling, second) in TELLING.items()
+    }
+    rows = graded({f"{what}.ipynb": notebook(MASTER.cells(SOLUTIONS | a, name=NAME)) for what, a in answers.items()})
+    for what, row in rows.items():
+        assert row["Q1"] == "0", what
+        assert "1002550" not in row["reasons"], what
+        assert "line" not in row["reasons"] or "next answer" in what, what
+
+
+@pytest.mark.slow
+def test_text_that_cannot_be_written_stops_no_other_notebook(graded):
+    (essay,) = all_masters(["04-theory"])
+    cells = [(kind, source.replace("Write it here.", "Because \ud83d.")) for kind, source in essay.cells(name=NAME)]
+    rows = graded({"essay.ipynb": notebook(cells), "solution.ipynb": notebook(SOLVED)})
+    assert r"Because \ud83d." in rows["essay.ipynb"]["answer to be graded by hand"]
+    assert rows["solution.ipynb"]["points"] == "20"
+
+
+def test_an_error_of_the_grader_stops_no_other_notebook(monkeypatch):
+    monkeypatch.setattr(grade, "WORKER", {"keys": [MASTER.key], "nursery": None, "how": {}})
+    report = grade.grade_task(("one.ipynb", SOLVED))
+    assert (report.file, report.points) == ("one.ipynb", 0)
+    assert "The grader itself stopped with AttributeError" in report.sentences[0]
+
+
+def test_a_check_that_says_nothing_fails_all_the_same():
+    assert grade.failure("assert False", {}, True, Limits())
 
 
 def test_the_search_for_checks_finds_them_where_they_are():
