@@ -27,9 +27,11 @@ import json
 import multiprocessing
 import re
 import zipfile
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 
 from confinement import protection
 from sandbox import CALLS_PACKAGE, EMPTY, Ended, Failed, Limits, Nursery, Other, Student, Unknown, plain_python
@@ -248,7 +250,7 @@ def grade(cells, keys, nursery, file="", limits=None, forbidden=()):
     return report
 
 
-@cache
+@lru_cache(maxsize=32)  # as many names, each with data of its own
 def trusted_setup(setup):
     """Return what the set-up defines, outside of all sandboxes: checks compute with this, not with a student's copy."""
     namespace = {"__name__": "__main__"}
@@ -394,8 +396,15 @@ def grade_all(tasks, key_places, limits=None, jobs=None, forbidden=()):
     warm_up()
     jobs = max(1, min(os.cpu_count() if jobs is None else jobs, len(tasks)))
     context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, start_worker, (find_keys(key_places), limits, forbidden)) as pool:
-        yield from pool.imap_unordered(grade_task, tasks)
+    settings = (find_keys(key_places), limits, forbidden)
+    with ProcessPoolExecutor(jobs, context, start_worker, settings) as pool:
+        waiting = {pool.submit(grade_task, task): task for task in tasks}
+        for done in as_completed(waiting):
+            try:
+                yield done.result()
+            except BrokenProcessPool:  # the system has ended a worker, most likely for its memory, and so all of them
+                file, _ = waiting[done]
+                yield Report(file, remarks=["The grader was ended by the system before it was through: grade it anew."])
 
 
 def warm_up():

@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 from confinement import end_with_parent, lock_down, own_user
 
-LARGEST_ANSWER = 50_000_000  # bytes
+LARGEST_ANSWER = 20_000_000  # bytes
 # In place of the type of an error.
 CALLS_PACKAGE = "runs code of a package that is not allowed"
 EMPTY = "has no entries"
