@@ -33,8 +33,9 @@ def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_l
         Z = \\frac{\\sum_i w_i (y_i - p_i)(1 - 2 p_i)}{\\sqrt{\\sum_i w_i^2 (1 - 2 p_i)^2 p_i (1 - p_i)}}
 
     The numerator is the part of the Brier score that depends on the outcomes; the denominator is its standard
-    deviation if :math:`y_i` occurs with chance :math:`p_i`. Z is then near standard normal. It is positive where
-    the forecast is too extreme, and negative where it is too timid.
+    deviation if :math:`y_i` occurs with chance :math:`p_i`. Z is then near standard normal. Of forecasts that are
+    right on average it is positive where they are too extreme, and negative where they are too timid; an error of the
+    average moves it as well. Where all are below 1/2, one that expects too many events has a negative Z, however extreme.
 
     Parameters
     ----------

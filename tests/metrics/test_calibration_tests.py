@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from clustcal.metrics import calibration_in_the_large, cox_calibration, spiegelhalter_test
@@ -49,6 +50,20 @@ def test_an_extreme_forecast_has_a_positive_z_and_a_timid_one_a_negative_one():
     y = (rng.random(5000) < t).astype(int)
     assert spiegelhalter_test(y, sharper(t)).statistic > 3
     assert spiegelhalter_test(y, 0.5 + (t - 0.5) / 2).statistic < -3
+
+
+def test_the_sign_of_z_tells_extreme_from_timid_only_if_the_average_is_right():
+    """Of a rare event: logits 1.5 times as far from their middle are too extreme, wherever the average is."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(-3, 1, 50_000)
+    y = (rng.random(len(z)) < expit(z)).astype(int)
+    too_many = expit(1.5 * (z + 3) - 3)
+    shift = brentq(lambda a: expit(1.5 * (z + 3) - 3 + a).sum() - y.sum(), -3, 3)
+    right_on_average = expit(1.5 * (z + 3) - 3 + shift)
+    assert cox_calibration(y, too_many).slope_interval[1] < 1
+    assert too_many.max() > 0.5 and np.mean(too_many < 0.5) > 0.95
+    assert spiegelhalter_test(y, too_many).statistic < -3
+    assert spiegelhalter_test(y, right_on_average).statistic > 3
 
 
 def test_an_event_that_was_called_impossible_settles_it():
