@@ -58,6 +58,13 @@ def bootstrap_interval(
     ValueError
         If the input is not as described, or a resample has no value (AUC without one class: use stratify).
 
+    Notes
+    -----
+    For means over rows, such as log-loss and Brier score, and for smooth functions of them, such as AUC. Not for
+    calibration errors: a resample adds its own noise to that of the rows, and a sum of absolute or squared gaps grows
+    with noise, so that the interval lies too high, and never holds the 0 of a calibrated forecast. For these see
+    `compare_calibration`.
+
     References
     ----------
     Efron, B. and Tibshirani, R. (1993). An introduction to the bootstrap. Chapman and Hall.
