@@ -241,7 +241,7 @@ def cost_curve(
         Arrays of shape (c,): ``cost_share`` (c); ``cost`` with ``low`` and ``high``; ``treat_all`` and ``treat_none``,
         the costs without a forecast; and ``best``, the least cost that any threshold on these scores would have had
         on these rows (chosen with their outcomes, and so a little too good). The gap between ``cost`` and ``best`` is
-        what miscalibration costs.
+        what miscalibration costs, and what hindsight gains: a calibrated forecast has one, too.
 
     Raises
     ------
