@@ -2,7 +2,8 @@
 
 The paper's uncalibrated forecasts and its temperature scaling are biased in the mean, as those of a classifier with
 balanced class weights are and those of one without are not. Neither method can mend a biased mean, so the AdaECE of
-these two decides between the arms, and they are not judged under the arm that they chose.
+these two decides between the arms, and they are not judged under the arm that they chose. The other methods without
+an intercept share the bias, so that their numbers are not independent witnesses of the choice.
 """
 
 import numpy as np
