@@ -35,7 +35,7 @@ def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_l
     The numerator is the part of the Brier score that depends on the outcomes; the denominator is its standard
     deviation if :math:`y_i` occurs with chance :math:`p_i`. Z is then near standard normal. Of forecasts that are
     right on average it is positive where they are too extreme, and negative where they are too timid; an error of the
-    average moves it as well. Where all are below 1/2, one that expects too many events has a negative Z, however extreme.
+    average moves it as well: of a rare event, a forecast that expects too many can be too extreme with a negative Z.
 
     Parameters
     ----------

@@ -61,7 +61,6 @@ def test_the_sign_of_z_tells_extreme_from_timid_only_if_the_average_is_right():
     shift = brentq(lambda a: expit(1.5 * (z + 3) - 3 + a).sum() - y.sum(), -3, 3)
     right_on_average = expit(1.5 * (z + 3) - 3 + shift)
     assert cox_calibration(y, too_many).slope_interval[1] < 1
-    assert too_many.max() > 0.5 and np.mean(too_many < 0.5) > 0.95
     assert spiegelhalter_test(y, too_many).statistic < -3
     assert spiegelhalter_test(y, right_on_average).statistic > 3
 
