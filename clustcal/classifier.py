@@ -512,10 +512,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return process_routing(self, "fit", **given).estimator.fit if given else {}
         if weights is None:
             return fit_params
-        name, taker = "sample_weight", self.estimator
+        prefix, taker = "", self.estimator
         while isinstance(taker, Pipeline):
             step, taker = taker.steps[-1]
-            name = f"{step}__{name}"
+            prefix += f"{step}__"
         if not has_fit_parameter(taker, "sample_weight"):
             warnings.warn(
                 f"{type(taker).__name__} takes no sample_weight, which weighs the rows for the calibrator only.",
@@ -523,7 +523,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 stacklevel=3,
             )
             return fit_params
-        return {**fit_params, name: weights}
+        return {**fit_params, f"{prefix}sample_weight": weights}
 
 
 def _unfitted(estimator):

@@ -374,6 +374,13 @@ class TestReportsFromUsers:
         alone = clone(pipeline).fit(X, y, logisticregression__sample_weight=weights)
         np.testing.assert_allclose(wrapped.predict_scores(X), alone.predict_proba(X))
 
+    def test_weights_reach_the_last_step_of_a_pipeline_in_a_pipeline(self):
+        weights = np.random.default_rng(0).uniform(0, 2, 900)
+        pipeline = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LogisticRegression()))
+        wrapped = CalibratedClassifier(pipeline, cv=3, ensemble=False).fit(X, y, sample_weight=weights)
+        alone = clone(pipeline).fit(X, y, pipeline__logisticregression__sample_weight=weights)
+        np.testing.assert_allclose(wrapped.predict_scores(X), alone.predict_proba(X))
+
     def test_scikit_learn_20610_a_model_that_takes_no_weights_is_said_so(self):
         with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
             CalibratedClassifier(KNeighborsClassifier(), cv=3).fit(X, y, sample_weight=np.ones(900))
