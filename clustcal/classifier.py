@@ -161,7 +161,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     a model that was trained on these rows.
 
     **Missing classes.** With folds, a class that the training rows of a fold lack has probability 0 for the rows
-    held out there.
+    held out there. Rows of this class that are held out there are left out of the calibration: no map of scores can
+    make them right, and a temperature that tried would flatten the probabilities of all others.
 
     Examples
     --------
@@ -227,7 +228,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds = self._folds(data)
             n, which = len(y), "rows"
             if self.ensemble:
-                n, which = min(len(held_out) for _, held_out in folds), "rows that a fold holds out"
+                n = min(len(_rows_to_calibrate_on(data, fold)) for fold in folds)
+                which = "rows that a fold holds out"
             self._check_beforehand(data, n, which)
             params = self._params_for_estimator(weights, fit_params)
             if self.ensemble:
@@ -420,7 +422,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for train, held_out in folds:
             for part, rows in (
                 ("trains on", train),
-                ("holds out", held_out) if self.ensemble else ("trains on", train),
+                ("calibrates on", _rows_to_calibrate_on(data, (train, held_out)))
+                if self.ensemble
+                else ("trains on", train),
             ):
                 only = np.unique(codes[rows[weights[rows] > 0]])
                 if len(only) < 2:
@@ -430,8 +434,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _fit_fold(self, data, params, fold):
         """Return the member of one fold: the estimator of the other rows, the calibrator of the rows held out."""
-        train, held_out = fold
-        return self._fit_member(self._fit_estimator(data, params, train), data.take(held_out))
+        model = self._fit_estimator(data, params, fold[0])
+        return self._fit_member(model, data.take(_rows_to_calibrate_on(data, fold)))
 
     def _fit_estimator(self, data, params, rows):
         params = _check_method_params(data.X, params, rows)
@@ -474,7 +478,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Z = joined(parts, fit_representation(representation, data.X, data.weights))
         elif representation is not None:
             Z = fit_and_transform(representation, data.X, data.weights)
-        return self._calibrated(model, scores, S, representation, replace(data, Z=Z))
+        known = np.sort(np.concatenate([_rows_to_calibrate_on(data, fold) for fold in folds]))
+        return self._calibrated(model, scores, S[known], representation, replace(data, Z=Z).take(known))
 
     def _calibrated(self, model, scores, S, representation, data):
         """Fit the calibrator to scores S and the representation of rows, and return the member."""
@@ -524,6 +529,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
             return fit_params
         return {**fit_params, f"{prefix}sample_weight": weights}
+
+
+def _rows_to_calibrate_on(data, fold):
+    """Return the rows that a fold holds out and whose label occurs, with weight, among those that it trains on."""
+    train, held_out = fold
+    if data.weights is not None:
+        train = train[data.weights[train] > 0]
+    return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
 
 
 def _unfitted(estimator):

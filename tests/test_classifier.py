@@ -449,6 +449,27 @@ class TestReportsFromUsers:
             wrapped = CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
         assert wrapped.predict_proba(X[TEST]).shape == (300, 3)
 
+    @pytest.mark.filterwarnings("ignore:y has no label of the classes")
+    @pytest.mark.parametrize("ensemble", [True, False])
+    @pytest.mark.parametrize("calibrator", [None, CLUSTERED])
+    def test_rows_of_a_class_that_its_fold_cannot_learn_do_not_change_the_temperature(self, ensemble, calibrator):
+        """Ten classes of one row each: nobody could be right about them, and all others must not pay for that."""
+        three = np.where(X[:, 0] > 1, 2, y)
+        with_rare = three.copy()
+        with_rare[:10] = np.arange(10, 20)
+        make = lambda: CalibratedClassifier(GaussianNB(), calibrator, "data", cv=3, ensemble=ensemble)
+        Q = make().fit(X[:600], with_rare[:600]).predict_proba(X[TEST])[:, :3]
+        Q /= Q.sum(axis=1, keepdims=True)
+        without = make().fit(X[10:600], three[10:600]).predict_proba(X[TEST])
+        assert log_loss(three[TEST], Q) < log_loss(three[TEST], without) + 0.01
+        assert Q.max(axis=1).mean() == pytest.approx(without.max(axis=1).mean(), abs=0.02)
+
+    def test_a_fold_that_holds_out_one_class_that_it_knows_is_refused(self):
+        labels = np.array([0, 1, 0, 1, 0, 0, 2, 2])
+        folds = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+        with pytest.raises(ValueError, match="calibrates on rows of 0 only"):
+            CalibratedClassifier(GaussianNB(), cv=folds).fit(X[:8], labels)
+
     def test_uncertainty_calibration_wrappers_can_be_pickled(self):
         wrapped = CalibratedClassifier(FrozenEstimator(FOREST), CLUSTERED, LeafCoverage(n_components=4, random_state=0))
         wrapped.fit(X[CALIBRATE], y[CALIBRATE])
