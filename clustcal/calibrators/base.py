@@ -153,7 +153,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
         Calibration hardly changes it: to compare calibrators use ``scoring="neg_log_loss"`` or `clustcal.metrics`.
         """
-        return accuracy_score(y, self.predict(P, Z), sample_weight=sample_weight)
+        return accuracy_score(as_labels(y), self.predict(P, Z), sample_weight=sample_weight)
 
     def _fit_to(self, data):
         """Fit to a calibration set that is in canonical form already."""

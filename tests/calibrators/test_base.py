@@ -55,6 +55,11 @@ def test_the_score_is_the_accuracy_with_weights():
     assert fitted.score(P, Y, sample_weight=weights) == accuracy_score(Y, fitted.predict(P), sample_weight=weights)
 
 
+def test_the_score_takes_labels_as_objects():
+    objects = Y.astype(object)
+    assert PlattScaling().fit(P, objects).score(P, objects) == PlattScaling().fit(P, Y).score(P, Y)
+
+
 def test_prediction_before_fit_is_refused_for_scores_and_labels():
     for ask in (PlattScaling().predict, PlattScaling().predict_proba):
         with pytest.raises(NotFittedError):
