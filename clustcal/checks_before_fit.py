@@ -5,11 +5,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingClassifier
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, SplineTransformer
 from sklearn.utils import assert_all_finite, get_tags
@@ -30,7 +32,7 @@ NAMED_AFTER_COLUMNS = (
 def check_estimator(estimator):
     """Raise a ValueError unless the estimator can give scores of classes."""
     inner = unfrozen(estimator)
-    gives_scores = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
+    gives_scores = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function") or _will_give_scores(inner)
     is_class = isinstance(inner, type)
     # A regressor, or what finds outliers or densities and gives scores of other things; None is what says nothing.
     kind = get_tags(inner).estimator_type if hasattr(inner, "__sklearn_tags__") and not is_class else None
@@ -40,6 +42,13 @@ def check_estimator(estimator):
             f"estimator is a {name}; expected a classifier with predict_proba or decision_function (probabilities of "
             "anything else go to a calibrator directly, as in PlattScaling().fit(p, y))."
         )
+
+
+def _will_give_scores(estimator):
+    """Whether it is a stack that ends in scikit-learn's default, or is around one, which gives scores once fitted."""
+    while isinstance(estimator, (Pipeline, GridSearchCV, RandomizedSearchCV)):
+        estimator = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator.estimator
+    return isinstance(estimator, StackingClassifier) and estimator.final_estimator is None
 
 
 def check_early_stopping(estimator, fit_params):

@@ -13,7 +13,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -463,6 +468,20 @@ class TestReportsFromUsers:
         without = make().fit(X[10:600], three[10:600]).predict_proba(X[TEST])
         assert log_loss(three[TEST], Q) < log_loss(three[TEST], without) + 0.01
         assert Q.max(axis=1).mean() == pytest.approx(without.max(axis=1).mean(), abs=0.02)
+
+    @pytest.mark.parametrize(
+        "wrap",
+        [
+            lambda stack: stack,
+            lambda stack: make_pipeline(StandardScaler(), stack),
+            lambda stack: GridSearchCV(stack, {"cv": [2]}, cv=2),
+        ],
+    )
+    def test_a_stack_with_the_default_at_its_end_gives_scores_once_it_is_fitted(self, wrap):
+        stack = wrap(StackingClassifier([("bayes", GaussianNB())], cv=2))
+        wrapped = CalibratedClassifier(stack, cv=2, ensemble=False).fit(X[:300], y[:300])
+        alone = clone(stack).fit(X[:300], y[:300])
+        np.testing.assert_allclose(wrapped.predict_scores(X[TEST]), alone.predict_proba(X[TEST]))
 
     def test_a_fold_that_holds_out_one_class_that_it_knows_is_refused(self):
         labels = np.array([0, 1, 0, 1, 0, 0, 2, 2])
