@@ -30,7 +30,7 @@ from clustcal.checks_before_fit import (
 )
 from clustcal.cluster_table import cluster_table, columns_of
 from clustcal.core.folds import make_folds
-from clustcal.core.labels import as_labels
+from clustcal.core.labels import as_labels, names_of_features
 from clustcal.core.parameters import check_true_or_false
 from clustcal.core.probabilities import as_representation, as_weights
 from clustcal.fold_representations import fill_model, fit_and_transform, fit_representation, joined, takes_a_model
@@ -217,6 +217,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters(fit_params)
         y = check_labels(y)
         X, y = indexable(X, y)
+        names_of_Z = names_of_features(Z)
         if Z is not None:
             Z = as_representation(Z, len(y))
         weights = None if sample_weight is None else as_weights(sample_weight, len(y))
@@ -237,6 +238,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             else:
                 members = [self._fit_to_all(data, params, folds)]
         # Only now, so that a fit that failed leaves what was there: nothing, or the classifier of an earlier fit.
+        for member in members if names_of_Z else ():
+            member.calibrator._names_of_Z = names_of_Z
         self.classes_, self.calibrated_classifiers_ = data.classes, members
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)

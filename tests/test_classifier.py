@@ -483,6 +483,13 @@ class TestReportsFromUsers:
         alone = clone(stack).fit(X[:300], y[:300])
         np.testing.assert_allclose(wrapped.predict_scores(X[TEST]), alone.predict_proba(X[TEST]))
 
+    def test_columns_of_a_given_z_in_another_order_than_in_fit_are_refused(self):
+        Z = pd.DataFrame(X[:300, :2], columns=["age", "weight"])
+        wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, cv=2).fit(X[:300], y[:300], Z=Z)
+        assert wrapped.predict_proba(X[:300], Z).shape == (300, 2)
+        with pytest.raises(ValueError, match="Z has the column 'weight' where fit had 'age'"):
+            wrapped.predict_proba(X[:300], Z[["weight", "age"]])
+
     def test_a_fold_that_holds_out_one_class_that_it_knows_is_refused(self):
         labels = np.array([0, 1, 0, 1, 0, 0, 2, 2])
         folds = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]

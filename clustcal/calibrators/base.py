@@ -11,7 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.core.labels import as_labels, column_names, distinct, encode_labels, order_of_columns
+from clustcal.core.labels import (
+    as_labels,
+    check_names_of_features,
+    column_names,
+    distinct,
+    encode_labels,
+    names_of_features,
+    order_of_columns,
+)
 from clustcal.core.parameters import check_true_or_false
 from clustcal.core.probabilities import Scores, as_representation, as_scores, as_weights, check_same_length
 
@@ -77,6 +85,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
     needs_representation = False
     classes = None
     from_logits = False
+    _names_of_Z = None
 
     def fit(self, P, y, Z=None, sample_weight=None):
         """Fit to a calibration set: rows that the classifier was not trained on.
@@ -113,7 +122,9 @@ class Calibrator(ClassifierMixin, BaseEstimator):
             from_logits=self._takes_logits(),
             needs_representation=self.needs_representation,
         )
-        return self._fit_to(data)
+        self._fit_to(data)
+        self._names_of_Z = names_of_features(Z) if self.needs_representation else None
+        return self
 
     def predict_proba(self, P, Z=None):
         """Return calibrated probabilities.
@@ -140,6 +151,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         if order is not None:
             scores = scores.take(columns=order)
         if self.needs_representation:
+            check_names_of_features(Z, self._names_of_Z)
             Z = as_representation(Z, len(scores.P), self._n_columns_of_Z)
         return self._calibrate(scores, Z)
 

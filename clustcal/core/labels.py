@@ -176,6 +176,35 @@ def column_names(P):
     return [name] if name is not None and hasattr(P, "to_numpy") else None
 
 
+def names_of_features(Z):
+    """Return the names of the columns of a representation as a list, or None unless it is a frame with names of text.
+
+    Examples
+    --------
+    >>> names_of_features(pd.DataFrame({"age": [60.0], "weight": [70.0]}))
+    ['age', 'weight']
+    """
+    names = list(Z.columns) if hasattr(Z, "columns") else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def check_names_of_features(Z, known):
+    """Raise a ValueError if the columns of a representation bear other names, or stand in another order, than in fit.
+
+    Parameters
+    ----------
+    Z : array-like
+    known : list or None
+        The names in fit; None where it had none.
+    """
+    names = names_of_features(Z)
+    if names is None or known is None or names == known:
+        return
+    at = next((j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other), None)
+    if at is not None:
+        raise ValueError(f"Z has the column {names[at]!r} where fit had {known[at]!r}; expected the columns of fit.")
+
+
 def check_pos_label(name, pos_label, known):
     """Raise a ValueError if the one column of a frame, or the series, is named after another class than ``pos_label``.
 

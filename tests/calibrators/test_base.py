@@ -55,6 +55,20 @@ def test_the_score_is_the_accuracy_with_weights():
     assert fitted.score(P, Y, sample_weight=weights) == accuracy_score(Y, fitted.predict(P), sample_weight=weights)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_z_in_another_order_than_in_fit_are_refused(library):
+    frame = pytest.importorskip(library).DataFrame
+    Z = np.random.default_rng(0).normal(size=(200, 2))
+    named = frame({"age": Z[:, 0], "weight": Z[:, 1]})
+    swapped = frame({"weight": Z[:, 1], "age": Z[:, 0]})
+    fitted = ClusteredCalibration(n_clusters=2, random_state=0).fit(P, Y, named)
+    np.testing.assert_array_equal(fitted.predict_proba(P, named), fitted.predict_proba(P, Z))
+    with pytest.raises(ValueError, match="Z has the column 'weight' where fit had 'age'"):
+        fitted.predict_proba(P, swapped)
+    nameless = ClusteredCalibration(n_clusters=2, random_state=0).fit(P, Y, Z)
+    np.testing.assert_array_equal(nameless.predict_proba(P, named), fitted.predict_proba(P, Z))
+
+
 def test_the_score_takes_labels_as_objects():
     objects = Y.astype(object)
     assert PlattScaling().fit(P, objects).score(P, objects) == PlattScaling().fit(P, Y).score(P, Y)
