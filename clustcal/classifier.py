@@ -102,8 +102,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         `clustcal.representations.default_representation` says: SHAP values for boosted trees, leaf coverage for
         forests, the standardised features for the rest.
     cv : int, splitter or iterable, default=None
-        The folds: their number (None: 5), in which case the rows of each class are dealt out in turn; or a splitter or
-        list of (train, held out) rows that holds out each row once. Not used for a `FrozenEstimator`.
+        The folds: their number (None: 5), in which case each holds out a block of the rows of every class;
+        or a splitter or list of (train, held out) rows that holds out each row once. Not used for a `FrozenEstimator`.
     ensemble : bool, default=True
         True: in every fold the estimator is fitted to the other rows, and representation and calibrator to the rows
         held out; predictions are the mean over folds. False: one estimator of all rows; the calibrator is fitted to the

@@ -18,7 +18,8 @@ def make_folds(cv, codes, weights, seed=None):
     codes : ndarray of shape (n,), int
     weights : ndarray of shape (n,)
     seed : int, optional
-        Draws which rows of a class go to which fold; without it they are dealt out as they stand.
+        Draws which rows of a class go to which fold; without it each fold holds out a block of the rows of each class,
+        as scikit-learn's do. Neighbours, often copies of a row or measures of one person, thus mostly stay together.
     """
     if not isinstance(cv, Integral):
         if not hasattr(cv, "split"):
@@ -33,11 +34,13 @@ def make_folds(cv, codes, weights, seed=None):
                 raise ValueError(f"cv has a fold that trains on row {shared[0]} and holds it out; expected either.")
         return folds
     check_number_of_folds(cv, len(codes))
-    # Each class is dealt out in turn. StratifiedKFold does so too, but refuses classes with fewer rows than folds.
+    # Each class is dealt out evenly. StratifiedKFold does so too, but refuses classes with fewer rows than folds.
     chance = np.zeros(len(codes)) if seed is None else np.random.default_rng(seed).random(len(codes))
     dealt = np.lexsort([chance, codes, weights == 0])
     fold = np.empty(len(codes), dtype=int)
     fold[dealt] = np.arange(len(codes)) % cv
+    if seed is None:
+        fold[dealt] = fold[dealt][np.lexsort([fold[dealt], codes[dealt], weights[dealt] == 0])]
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from clustcal.core.folds import make_folds
 
@@ -29,9 +29,20 @@ def test_every_class_is_dealt_out_evenly_and_so_are_all_rows(seed):
     assert {len(held_out) for _, held_out in folds} == {3, 4}
 
 
-def test_without_a_seed_the_rows_of_a_class_are_dealt_out_as_they_stand():
+def test_without_a_seed_folds_are_blocks_of_the_rows_of_each_class():
+    """Copies of a row stand side by side; a fold must not train on one and calibrate on the other."""
     folds = make_folds(2, np.array([0, 1, 0, 1, 0, 1]), np.ones(6))
-    assert [held_out.tolist() for _, held_out in folds] == [[0, 3, 4], [1, 2, 5]]
+    assert [held_out.tolist() for _, held_out in folds] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_without_a_seed_folds_are_those_of_scikit_learn():
+    codes = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [50, 30, 20]))
+    expected = StratifiedKFold(5).split(codes, codes)
+    for (train, held_out), (their_train, their_held_out) in zip(
+        make_folds(5, codes, np.ones(100)), expected, strict=True
+    ):
+        np.testing.assert_array_equal(train, their_train)
+        np.testing.assert_array_equal(held_out, their_held_out)
 
 
 def test_a_seed_draws_them():
