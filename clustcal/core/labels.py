@@ -132,7 +132,8 @@ def order_of_columns(names, present, classes, name="P"):
     Raises
     ------
     ValueError
-        If only some of the names are among the classes.
+        If only some of the names are among the classes; or if the one name is 0, which is the class 0 for
+        ``pd.DataFrame(P)[0]`` and no more than a number for ``pd.DataFrame(p)[0]``.
 
     Examples
     --------
@@ -145,6 +146,11 @@ def order_of_columns(names, present, classes, name="P"):
     is_count = names == list(range(len(names)))
     if not shared or (is_count and len(names) > 1 and set(names) != set(known)):
         return None, classes
+    if len(labels) == 1 and names[0] in (0, "0") and labels[0] == 0 and not isinstance(names[0], bool):
+        raise ValueError(
+            f"{name} is one column named {names[0]!r}, which may mean the class 0, or nothing; expected another name, "
+            f"or none, as {name}.to_numpy() has."
+        )
     if len(labels) == 1 and known == [0]:
         return [1, 0], classes  # of 0 and 1, of which no 1 occurs
     if len(labels) == 1 and len(known) <= 2:

@@ -272,7 +272,7 @@ def test_names_of_text_also_tell_of_whole_numbers_that_do_not_occur():
     assert list(classes) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("name", "probability"), [("0", 0.1), (0, None), ("1", 0.9)])
+@pytest.mark.parametrize(("name", "probability"), [(0, None), ("1", 0.9)])
 def test_one_column_named_by_a_class_is_the_probability_of_that_class(name, probability):
     """Only the label 0 occurs; 0 as a number is the name that a frame has where nobody named it."""
     frame = pd.DataFrame({name: [0.9, 0.9]})
@@ -282,10 +282,19 @@ def test_one_column_named_by_a_class_is_the_probability_of_that_class(name, prob
 
 @pytest.mark.parametrize(
     ("name", "labels", "probability_of_the_label"),
-    [(0, [0, 0], 0.9), (1, [1, 1], 0.9), (1, [2, 2], 0.1), (7, [1, 1], 0.9)],
+    [(1, [1, 1], 0.9), (1, [2, 2], 0.1), (7, [1, 1], 0.9)],
 )
 def test_a_series_named_by_a_whole_number_that_is_a_class_speaks_of_that_class(name, labels, probability_of_the_label):
     """Of the classes 0 and 1, or 1 and 2; a number that is no class says nothing."""
     classes = [1, 2] if labels[0] == 2 else [0, 1]
     score = metrics.brier(labels, pd.Series([0.9, 0.9], name=name), labels=classes)
     assert score == pytest.approx((1 - probability_of_the_label) ** 2)
+
+
+@pytest.mark.parametrize(
+    "column", [pd.Series([0.9, 0.2], name=0), pd.Series([0.9, 0.2], name="0"), pd.DataFrame({"0": [0.9, 0.2]})]
+)
+def test_one_column_named_0_may_mean_two_things_and_is_refused(column):
+    with pytest.raises(ValueError, match=r"y_prob is one column named '?0'?, which may mean the class 0, or nothing"):
+        metrics.brier([1, 0], column)
+    assert metrics.brier([2, 1], column) == metrics.brier([1, 0], column.to_numpy())  # 0 is no class there
