@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from clustcal import BetaCalibration, ClusteredCalibration, PlattScaling, SoftKMeans, TemperatureScaling, VectorScaling
+from clustcal.calibrators.base import read_calibration_set
 from clustcal.calibrators.bayesian_binning import BayesianBinning
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
@@ -41,11 +42,9 @@ class Check:
 
 
 def fit_clusters(P, y, W, calibrator):
-    """Fit a clustered calibrator whose memberships W are known: the global fit and that of the clusters."""
-    model = ClusteredCalibration(calibrator)
-    model.calibrator_ = calibrator.fit(P, y)
-    model._fit_clusters(P, y, W)
-    return model
+    """Fit a clustered calibrator whose memberships W are known; return what its solver found for the clusters."""
+    data = read_calibration_set(P, y)
+    return ClusteredCalibration(calibrator)._fit_clusters(data, calibrator._fit_to(data), W)
 
 
 def cost_of_clusters(n=100_000, repeats=15):
