@@ -1,6 +1,5 @@
 """Leaves and SHAP values of LightGBM and CatBoost: categories, early stopping, two classes and more."""
 
-import importlib
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,7 @@ def fit_early(package, n_classes):
     y = LABELS[n_classes]
     stop = {"eval_set": [(FRAME[STOP], y[STOP])]}
     if package == "lightgbm":
-        stop["callbacks"] = [importlib.import_module("lightgbm").early_stopping(3, verbose=False)]
+        stop["callbacks"] = [pytest.importorskip("lightgbm").early_stopping(3, verbose=False)]
         return make_model(package, n_estimators=500).fit(FRAME[TRAIN], y[TRAIN], **stop)
     return make_model(package, n_estimators=500, learning_rate=0.5).fit(
         FRAME[TRAIN], y[TRAIN], early_stopping_rounds=3, **stop
