@@ -139,7 +139,7 @@ def reproduce_deep(options: Namespace) -> int:
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
-    from clustcal.experiments.tabular.readings import clusters
+    from clustcal.experiments.tabular.readings import cluster_tables as clusters
     from clustcal.experiments.tabular.runs import read_rows
 
     path = options.results / "claims.csv"

@@ -17,7 +17,7 @@ from clustcal.experiments.paper import load_claims
 from clustcal.experiments.tabular import from_paper
 from clustcal.experiments.tabular.arms import is_judged_by_arm
 from clustcal.experiments.tabular.grid import GATED, PAPER_DATASETS, STAND_INS
-from clustcal.experiments.tabular.readings import clusters as readings
+from clustcal.experiments.tabular.readings import cluster_tables as readings
 from clustcal.experiments.tabular.recompute import compute
 from clustcal.experiments.tabular.runs import complete_datasets
 from clustcal.experiments.verdicts import VERDICTS, find_noise, find_tolerance, judge
@@ -101,7 +101,7 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None):
     weighted : DataFrame, optional
         The results of the arm with balanced class weights.
     clusters : DataFrame, optional
-        The clusters of Stroke under every reading, see `clustcal.experiments.tabular.readings.clusters`.
+        The clusters of Stroke under every reading, see `clustcal.experiments.tabular.readings.cluster_tables`.
 
     Returns
     -------

@@ -138,7 +138,7 @@ def weigh_classes(y, arm=""):
     """
     if arm not in ARMS:
         raise ValueError(f"arm is {arm!r}; expected one of {ARMS}.")
-    positives = np.count_nonzero(y)
+    positives = int(np.count_nonzero(y))
     return {"scale_pos_weight": (len(y) - positives) / positives} if arm == "weighted" else {}
 
 

@@ -129,7 +129,7 @@ def t_interval(values, *, test_to_train=0.0, confidence_level=0.95):
     .. math:: \\bar v \\pm t_{n-1} \\, s \\sqrt{1 / n + \\rho}
 
     With :math:`\\rho = 0` the values count as independent. Those of repeated splits of one data set are not: their
-    parts overlap. Nadeau and Bengio [1]_ then take :math:`\\rho = n_\\text{test} / n_\\text{train}`.
+    parts overlap. Nadeau and Bengio (2003) then take :math:`\\rho = n_\\text{test} / n_\\text{train}`.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def t_interval(values, *, test_to_train=0.0, confidence_level=0.95):
 
     References
     ----------
-    .. [1] C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003) 239-281.
+    C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003) 239-281.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import yaml
 from clustcal.experiments import ledger
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import COLUMNS
-from clustcal.experiments.tabular.readings import clusters
+from clustcal.experiments.tabular.readings import cluster_tables as clusters
 from clustcal.experiments.tabular.runs import read_rows
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

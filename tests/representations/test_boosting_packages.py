@@ -1,6 +1,5 @@
 """Leaves and SHAP values of LightGBM and CatBoost: categories, early stopping, two classes and more."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

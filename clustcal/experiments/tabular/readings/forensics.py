@@ -10,7 +10,7 @@ import pandas as pd
 
 from clustcal.experiments.methods import BASELINE
 from clustcal.experiments.tabular import tables
-from clustcal.experiments.tabular.readings.clusters import CELLS, READING
+from clustcal.experiments.tabular.readings.cluster_tables import CELLS, READING
 from clustcal.experiments.tabular.runs import keep_complete
 
 RUN = ["dataset", "n_estimators", "max_depth"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from clustcal.experiments.tabular.readings import forensics
-from clustcal.experiments.tabular.readings.clusters import CELLS
+from clustcal.experiments.tabular.readings.cluster_tables import CELLS
 from tests.experiments.tabular.rows import make_paper_rows
 
 

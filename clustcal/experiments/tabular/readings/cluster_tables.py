@@ -1,7 +1,7 @@
 """The table of stroke clusters under other readings: of which representation, and whether rows are scaled to length 1.
 
-``python -m clustcal.experiments.tabular.readings.clusters`` computes what ``results/readings/clusters/`` lacks, from
-raw data: for every capacity, seed and arm of the study one table for each reading.
+``python -m clustcal.experiments.tabular.readings.cluster_tables`` computes what ``results/readings/clusters/`` lacks,
+from raw data: for every capacity, seed and arm of the study one table for each reading.
 """
 
 import argparse
@@ -239,7 +239,7 @@ def read(folder=FOLDER):
 def main(arguments=None):
     """Run the command."""
     parser = argparse.ArgumentParser(
-        prog="python -m clustcal.experiments.tabular.readings.clusters", description=__doc__
+        prog="python -m clustcal.experiments.tabular.readings.cluster_tables", description=__doc__
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")

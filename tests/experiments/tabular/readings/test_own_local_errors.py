@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from clustcal import metrics
-from clustcal.experiments.tabular.readings import local_errors, study
+from clustcal.experiments.tabular.readings import own_local_errors as local_errors
+from clustcal.experiments.tabular.readings import reading_study as study
 from clustcal.experiments.tabular.units import Unit
 from tests.experiments.made_up import make_data
 

@@ -1,6 +1,6 @@
 """The local calibration error of the clustered methods, each measured with its own representation, over bandwidths.
 
-``python -m clustcal.experiments.tabular.readings.local_errors`` computes what ``results/readings/local_errors/``
+``python -m clustcal.experiments.tabular.readings.own_local_errors`` computes what ``results/readings/local_errors/``
 lacks, from raw data. The paper prints a "LCE" and says neither on which representation nor with which bandwidth.
 """
 
@@ -18,8 +18,8 @@ from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import OPEN_DATASETS
+from clustcal.experiments.tabular.readings.reading_study import CAPACITY, read_parts
 from clustcal.experiments.tabular.readings.represent import represent
-from clustcal.experiments.tabular.readings.study import CAPACITY, read_parts
 from clustcal.experiments.tabular.units import Unit, known_rows
 
 MOST_ROWS = 60_000  # the time grows with the square of the test part
@@ -90,7 +90,7 @@ def read(folder=FOLDER, arm=""):
 
 def main(arguments=None):
     """Run the command."""
-    name = "python -m clustcal.experiments.tabular.readings.local_errors"
+    name = "python -m clustcal.experiments.tabular.readings.own_local_errors"
     parser = argparse.ArgumentParser(prog=name, description=__doc__)
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular import units
 from clustcal.experiments.tabular.grid import select_entries
-from clustcal.experiments.tabular.readings import study
+from clustcal.experiments.tabular.readings import reading_study as study
 from tests.experiments.made_up import make_data
 
 pytest.importorskip("xgboost")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clustcal.experiments.tabular.readings import clusters
+from clustcal.experiments.tabular.readings import cluster_tables as clusters
 
 
 @pytest.fixture

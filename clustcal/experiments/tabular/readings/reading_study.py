@@ -1,8 +1,8 @@
 """The clustered methods under every reading, at one capacity: representations, memberships, losses, early stops.
 
-``python -m clustcal.experiments.tabular.readings.study`` computes what ``results/readings/`` lacks, from raw data.
-Rows are those of `store`: ``representation`` is a name of `represent.READINGS` and ``settings`` what is changed of the
-paper's clustered method; the global methods stand under "Baseline".
+``python -m clustcal.experiments.tabular.readings.reading_study`` computes what ``results/readings/`` lacks, from raw
+data. Rows are those of `store`: ``representation`` is a name of `represent.READINGS`, and ``settings`` says what is
+changed of the paper's clustered method; the global methods stand under "Baseline".
 """
 
 import argparse
@@ -154,7 +154,9 @@ def read(folder=FOLDER, arm=""):
 
 def main(arguments=None):
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m clustcal.experiments.tabular.readings.study", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m clustcal.experiments.tabular.readings.reading_study", description=__doc__
+    )
     parser.add_argument("--datasets", nargs="+", default=list(OPEN_DATASETS), metavar="NAME")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
