@@ -1,5 +1,8 @@
 """What the tests of the book share: the tools of the repository, the built site, and a browser."""
 
+import json
+import shutil
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,3 +43,21 @@ def axe():
     """axe-core, called through Playwright."""
     package = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra `test`)")
     return package.Axe()
+
+
+@pytest.fixture(scope="module")
+def evaluate(request):
+    """Evaluate a JavaScript expression where the module's ``SCRIPT`` has been loaded: in Node, else in a browser."""
+    script = request.module.SCRIPT.read_text(encoding="utf-8")
+    if node := shutil.which("node"):
+
+        def in_node(expression):
+            program = f"{script}\nconsole.log(JSON.stringify({expression}));"
+            ended = subprocess.run([node, "-"], input=program, capture_output=True, text=True, check=True)
+            return json.loads(ended.stdout)
+
+        return in_node
+    page = request.getfixturevalue("browser")
+    page.open("about:blank")
+    page.page.add_script_tag(content=script.replace("typeof document", "typeof nothing"))
+    return page.run

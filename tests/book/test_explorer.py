@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -14,24 +12,6 @@ from clustcal.core.probabilities import assign_bins, bin_edges
 
 CHAPTER = "theory/when-ece-misranks"
 SCRIPT = ROOT / "book/_assets/ece-explorer.js"
-
-
-@pytest.fixture(scope="module")
-def evaluate(request):
-    """Evaluate a JavaScript expression where the script has been loaded: in Node, else in a browser."""
-    script = SCRIPT.read_text(encoding="utf-8")
-    if node := shutil.which("node"):
-
-        def in_node(expression):
-            program = f"{script}\nconsole.log(JSON.stringify({expression}));"
-            ended = subprocess.run([node, "-"], input=program, capture_output=True, text=True, check=True)
-            return json.loads(ended.stdout)
-
-        return in_node
-    page = request.getfixturevalue("browser")
-    page.open("about:blank")
-    page.page.add_script_tag(content=script.replace("typeof document", "typeof nothing"))
-    return page.run
 
 
 def settings(n=300):

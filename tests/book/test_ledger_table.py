@@ -1,8 +1,6 @@
 """The table of the ledger: it finds, filters and sorts what it says, by mouse and by keyboard."""
 
 import json
-import shutil
-import subprocess
 
 import pytest
 from book_sources import ROOT
@@ -12,24 +10,6 @@ from clustcal.experiments.results import FOLDER
 
 SCRIPT = ROOT / "book/_assets/ledger-table.js"
 SHOWN = "[...document.querySelectorAll('.ledger-searched tbody tr')].filter((row) => !row.hidden)"
-
-
-@pytest.fixture(scope="module")
-def evaluate(request):
-    """Evaluate a JavaScript expression where the script has been loaded: in Node, else in a browser."""
-    script = SCRIPT.read_text(encoding="utf-8")
-    if node := shutil.which("node"):
-
-        def in_node(expression):
-            program = f"{script}\nconsole.log(JSON.stringify({expression}));"
-            ended = subprocess.run([node, "-"], input=program, capture_output=True, text=True, check=True)
-            return json.loads(ended.stdout)
-
-        return in_node
-    page = request.getfixturevalue("browser")
-    page.open("about:blank")
-    page.page.add_script_tag(content=script.replace("typeof document", "typeof nothing"))
-    return page.run
 
 
 @pytest.mark.parametrize(
