@@ -20,6 +20,7 @@ from .calibrators import (
     LocalRecalibration as LocalRecalibration,
     PlattScaling as PlattScaling,
     SoftKMeans as SoftKMeans,
+    StructuredScaling as StructuredScaling,
     TemperatureScaling as TemperatureScaling,
     VectorScaling as VectorScaling,
 )

@@ -11,8 +11,8 @@ TARGET = Path(__file__).resolve().parent.parent / "book" / "_assets" / "overview
 
 def main():
     s = datasets.load_scores("stroke")
-    beta = BetaCalibration().fit(s.P_cal, s.y_cal)
-    clustered = ClusteredCalibration(BetaCalibration(), temperature=0.1, random_state=0)
+    beta = BetaCalibration(prior=None).fit(s.P_cal, s.y_cal)
+    clustered = ClusteredCalibration(BetaCalibration(prior=None), temperature=0.1, random_state=0)
     clustered.fit(s.P_cal, s.y_cal, s.Z_cal["shap"])
     panels = {
         "as the model says": s.P_test,

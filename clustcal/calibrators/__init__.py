@@ -16,6 +16,7 @@ from clustcal.calibrators.parametric import (
     VectorScaling,
 )
 from clustcal.calibrators.soft_kmeans import SoftKMeans
+from clustcal.calibrators.structured import StructuredScaling
 
 __all__ = [
     "BayesianBinning",
@@ -30,6 +31,7 @@ __all__ = [
     "LocalRecalibration",
     "PlattScaling",
     "SoftKMeans",
+    "StructuredScaling",
     "TemperatureScaling",
     "VectorScaling",
 ]

@@ -50,6 +50,10 @@ class BinwiseCalibration(Containing):
 
     Notes
     -----
+    In every bin the calibrator has the prior that it would have for these rows alone; those whose strengths the data
+    choose, `VectorScaling` and `DirichletCalibration`, have them as all rows choose them, around the global parameters.
+    The paper's bins have no prior, which is ``TemperatureScaling(prior=None)`` and so on.
+
     The global fit also serves bins without a finite optimum: those with one class only, and those where scores
     separate the classes. A class that is absent from a bin with several others gets a probability near 0 there from
     `VectorScaling` and `DirichletCalibration`, as it does from a global fit without that class.
@@ -110,7 +114,8 @@ class BinwiseCalibration(Containing):
                 continue
             X = data.scores.take(rows).features(family)
             start = calibrator.theta_[None]
-            found = solvers.fit(family, X, codes[rows], weights[rows, None], start=start)
+            penalty = calibrator._prior_in_a_part(X, data.take(rows))
+            found = solvers.fit(family, X, codes[rows], weights[rows, None], start=start, penalty=penalty)
             if found.is_finite[0]:
                 theta[b], fitted_bins[b] = found.theta[0], True
         self.calibrator_, self.edges_, self.theta_, self.fitted_bins_ = calibrator, edges, theta, fitted_bins

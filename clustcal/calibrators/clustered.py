@@ -41,7 +41,9 @@ class ClusteredCalibration(Containing):
     n_clusters : int, default=4
         K.
     shrinkage : float, default=0.05
-        :math:`\lambda`. 0 fits the clusters independently; as it grows all become the global calibrator.
+        :math:`\lambda`. 0 fits the clusters independently; as it grows all become the global calibrator. The prior of
+        the calibrator, if it has one, is shared by the clusters in proportion to their weights, so that equal clusters
+        are the global fit; the paper's clusters have none, which is ``PlattScaling(prior=None)`` and so on.
     membership : {"cosine", "chord"}, default="cosine"
         See `SoftKMeans`.
     temperature : float, default=1.0
@@ -151,7 +153,16 @@ class ClusteredCalibration(Containing):
             # Both terms over the cluster's weight: the same optimum as the sum, for the solver of the mean.
             shrinkage = shrinkage / np.maximum(W.sum(axis=0), np.finfo(float).tiny)
         X = data.scores.features(family)
-        return solvers.fit(family, X, data.codes, W, prior=calibrator.theta_, shrinkage=shrinkage).warn()
+        return solvers.fit(
+            family,
+            X,
+            data.codes,
+            W,
+            prior=calibrator.theta_,
+            shrinkage=shrinkage,
+            penalty=calibrator._penalty,
+            divided=True,
+        ).warn()
 
     def _calibrate(self, scores, Z):
         family = self.calibrator_.family(len(self.classes_))

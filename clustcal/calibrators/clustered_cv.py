@@ -232,7 +232,7 @@ class ClusteredCalibrationCV(Containing):
         losses = np.zeros((len(candidates), len(data)))
         for train, held_out in folds:
             fits = {
-                calibrator: _FoldFit(calibrator.family(data.n_classes), data, train, held_out)
+                calibrator: _FoldFit(calibrator, data, train, held_out)
                 for calibrator in candidates["calibrator"].unique()
             }
             for n_clusters, of_k in candidates.groupby("n_clusters"):
@@ -285,13 +285,14 @@ class ClusteredCalibrationCV(Containing):
 class _FoldFit:
     """One family on one fold: what all its candidates share there."""
 
-    def __init__(self, family, data, train, held_out):
-        self.family = family
+    def __init__(self, calibrator, data, train, held_out):
+        self.family = family = calibrator.family(data.n_classes)
         self.train, self.held_out = train, held_out
         X = data.scores.features(family)
         self.X, self.codes, self.weights = X[train], data.codes[train], data.weights[train, None]
         self.X_held_out, self.codes_held_out = X[held_out], data.codes[held_out]
-        self.global_theta = solvers.fit(family, self.X, self.codes, self.weights).theta[0]
+        found, self.penalty = calibrator._find(family, self.X, data.take(train))
+        self.global_theta = found.theta[0]
 
     def losses_along(self, shrinkages, W):
         """Return the log-loss of the held-out rows for each shrinkage, from strong to weak, given all memberships W."""
@@ -305,6 +306,8 @@ class _FoldFit:
                 W[self.train] * self.weights,
                 prior=self.global_theta,
                 shrinkage=shrinkage,
+                penalty=self.penalty,
+                divided=True,
                 start=theta,
                 tol=TOLERANCE,
             ).theta

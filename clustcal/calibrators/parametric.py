@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import Calibrator
-from clustcal.core import families, solvers
+from clustcal.core import families, priors, solvers, structured
 from clustcal.core.parameters import check_at_least_0, check_one_of, numbers_in, shown
 
 __all__ = ["BetaCalibration", "DirichletCalibration", "PlattScaling", "TemperatureScaling", "VectorScaling"]
@@ -16,15 +16,35 @@ SHRINK_TO = ("zero", "temperature")
 
 
 class ParametricCalibrator(Calibrator):
-    """Fit by minimum NLL within one family; a subclass says which family serves n classes."""
+    """Fit by minimum NLL within one family, under a prior if there is one.
+
+    A subclass says which family serves n classes, and what is believed of its parameters before there are data.
+    """
+
+    prior = None
 
     def _fit(self, data):
         family = self.family(data.n_classes)
-        found = solvers.fit(family, data.scores.features(family), data.codes, data.weights[:, None]).warn()
-        self.theta_ = found.theta[0]
-        self.n_iter_ = found.n_iter
+        found, penalty = self._find(family, data.scores.features(family), data)
+        found.warn()
+        self.theta_, self.n_iter_, self._penalty = found.theta[0], found.n_iter, penalty
+
+    def _find(self, family, X, data):
+        """Return the fit, and the prior under which it was made, None without one."""
+        penalty = None if self.prior is None else self._prior_of(X, data)
+        return solvers.fit(family, X, data.codes, data.weights[:, None], penalty=penalty), penalty
+
+    def _prior_in_a_part(self, X, part):
+        """Return the prior for a fit to some of the rows of a fitted calibrator."""
+        return None if self._penalty is None else self._prior_of(X, part)
+
+    def _prior_of(self, X, data):
+        """Return the prior for these rows; a calibrator whose strengths come from all rows leaves them as they are."""
+        return self._penalty.moved_to(self.theta_)
 
     def _check_parameters(self):
+        if self.prior is not None and not (isinstance(self.prior, str) and self.prior == "auto"):
+            raise ValueError(f"prior is {shown(self.prior)}; expected 'auto' or None.")
         self.family(2)
 
     def _check_number_of_classes(self, n_classes):
@@ -52,6 +72,9 @@ class PlattScaling(ParametricCalibrator):
     from_logits : bool, default=False
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` keeps a few dozen rows from a map that is far too steep or too flat, see Notes, and changes nothing
+        that matters from a thousand rows on. None is maximum likelihood, the fit of the paper.
 
     Attributes
     ----------
@@ -67,8 +90,10 @@ class PlattScaling(ParametricCalibrator):
 
     Notes
     -----
-    Labels enter as 0 and 1. Platt's original smooths them towards the base rate, which matters for a few dozen
-    samples only; the paper does not.
+    With ``prior="auto"`` labels enter as Platt's smoothed targets, :math:`(n_1 + 1) / (n_1 + 2)` and
+    :math:`1 / (n_0 + 2)`, and :math:`(A - 1/2)^2 / (2 \cdot 0.5^2) + B^2 / (2 \cdot 2^2)` is added to the summed NLL:
+    the prior that A is 1/2 give or take 1/2, as classifiers are more often too sure of themselves than too modest,
+    and that B is 0 give or take 2.
 
     References
     ----------
@@ -80,19 +105,23 @@ class PlattScaling(ParametricCalibrator):
     >>> import numpy as np
     >>> from clustcal import PlattScaling
     >>> p, y = np.repeat([0.2, 0.8], 10), [0] * 6 + [1] * 4 + [0] * 4 + [1] * 6
-    >>> PlattScaling().fit(p, y).predict_proba([0.2, 0.8]).round(3)
+    >>> PlattScaling(prior=None).fit(p, y).predict_proba([0.2, 0.8]).round(3)
     array([[0.6, 0.4],
            [0.4, 0.6]])
     """
 
-    def __init__(self, classes=None, from_logits=False):
+    def __init__(self, classes=None, from_logits=False, prior="auto"):
         self.classes = classes
         self.from_logits = from_logits
+        self.prior = prior
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "PlattScaling", "VectorScaling")
         return families.PLATT
+
+    def _prior_of(self, X, data):
+        return priors.slope_prior(1, priors.smoothing_tilt(X, data.codes, data.weights))
 
 
 class TemperatureScaling(ParametricCalibrator):
@@ -110,6 +139,10 @@ class TemperatureScaling(ParametricCalibrator):
     from_logits : bool, default=False
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` adds :math:`(1/T - 1/2)^2 / (2 \cdot 0.5^2)` to the summed NLL, the prior that 1 / T is 1/2 give or
+        take 1/2, and for two classes takes labels as Platt's smoothed targets, see `PlattScaling`; neither matters from
+        a thousand rows on. None is maximum likelihood, the fit of the paper.
 
     Attributes
     ----------
@@ -130,17 +163,21 @@ class TemperatureScaling(ParametricCalibrator):
     >>> import numpy as np
     >>> from clustcal import TemperatureScaling
     >>> p, y = np.repeat([0.1, 0.9], 4), [0, 0, 0, 1, 0, 1, 1, 1]
-    >>> round(TemperatureScaling().fit(p, y).temperature_, 6)  # log 9 / log 3
+    >>> round(TemperatureScaling(prior=None).fit(p, y).temperature_, 6)  # log 9 / log 3
     2.0
     """
 
-    def __init__(self, classes=None, from_logits=False):
+    def __init__(self, classes=None, from_logits=False, prior="auto"):
         self.classes = classes
         self.from_logits = from_logits
+        self.prior = prior
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
         return families.TEMPERATURE if n_classes == 2 else families.TemperatureFamily(n_classes)
+
+    def _prior_of(self, X, data):
+        return priors.slope_prior(0, priors.smoothing_tilt(X, data.codes, data.weights) if data.n_classes == 2 else 0.0)
 
     @property
     def temperature_(self):
@@ -161,6 +198,9 @@ class BetaCalibration(ParametricCalibrator):
     from_logits : bool, default=False
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` keeps a few dozen rows from a map that is far too steep or too flat, see Notes, and changes little
+        from a thousand rows on. None is maximum likelihood, the fit of the paper.
 
     Attributes
     ----------
@@ -179,6 +219,9 @@ class BetaCalibration(ParametricCalibrator):
     The paper writes ``+ b log(1 - p)``; with the minus sign of Kull et al. both coefficients of an increasing map
     are positive.
 
+    With ``prior="auto"`` labels enter as Platt's smoothed targets, and the prior is that of `PlattScaling` for the mean
+    of a and b and for c; their difference is 0 give or take 1/4, so that few rows give a map like Platt's.
+
     References
     ----------
     M. Kull, T. Silva Filho, P. Flach, "Beta calibration: a well-founded and easily implemented improvement on
@@ -189,18 +232,27 @@ class BetaCalibration(ParametricCalibrator):
     >>> import numpy as np
     >>> from clustcal import BetaCalibration
     >>> p, y = np.repeat([0.2, 0.5, 0.8], 4), [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]
-    >>> BetaCalibration().fit(p, y).predict_proba([0.2, 0.5, 0.8])[:, 1].round(3)
+    >>> BetaCalibration(prior=None).fit(p, y).predict_proba([0.2, 0.5, 0.8])[:, 1].round(3)
     array([0.25, 0.5 , 0.75])
     """
 
-    def __init__(self, classes=None, from_logits=False):
+    def __init__(self, classes=None, from_logits=False, prior="auto"):
         self.classes = classes
         self.from_logits = from_logits
+        self.prior = prior
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "BetaCalibration", "DirichletCalibration")
         return families.BETA
+
+    def _prior_of(self, X, data):
+        return priors.two_slopes_prior(priors.smoothing_tilt(X, data.codes, data.weights))
+
+
+def _found(theta, n_iter):
+    """A fit that a prior keeps finite."""
+    return solvers.Fit(theta[None], np.zeros(1), n_iter, is_finite=np.ones(1, dtype=bool))
 
 
 class VectorScaling(ParametricCalibrator):
@@ -215,6 +267,10 @@ class VectorScaling(ParametricCalibrator):
     from_logits : bool, default=False
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` pulls the slopes to those of temperature scaling and the intercepts to 0, as strongly as the data
+        say, see Notes. None is maximum likelihood, the fit of the paper: with many classes and few rows of each it
+        predicts far worse than no calibration.
 
     Attributes
     ----------
@@ -232,9 +288,18 @@ class VectorScaling(ParametricCalibrator):
     -----
     The paper speaks of a sigmoid after the affine map; the softmax of Guo et al. is what gives rows that sum to 1.
 
+    With ``prior="auto"`` first a temperature T is fitted; then :math:`a = (1 + v) / T`, and
+    :math:`\tau_v \lVert v \rVert^2 / 2 + \tau_b \lVert b \rVert^2 / 2` is added to the summed NLL. The strengths
+    :math:`\tau` are those under which the data are most probable (Laplace's approximation, MacKay's updates), given
+    that :math:`30 \sqrt{L}` and :math:`L / 5` are expected, with the weight of three parameters. Structured vector
+    scaling of Berta et al. has strengths that depend on n and L only.
+
     References
     ----------
     C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of modern neural networks", ICML 2017.
+
+    E. Berta, D. Holzmüller, M. I. Jordan, F. Bach, "Structured matrix scaling for multi-class calibration",
+    AISTATS 2026.
 
     Examples
     --------
@@ -242,17 +307,26 @@ class VectorScaling(ParametricCalibrator):
     >>> from clustcal import VectorScaling
     >>> P = np.repeat([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 10, axis=0)
     >>> y = [0] * 6 + [1, 1, 2, 2] + [1] * 6 + [0, 0, 2, 2] + [2] * 6 + [0, 0, 1, 1]
-    >>> VectorScaling().fit(P, y).predict_proba([[0.8, 0.1, 0.1]]).round(3)
+    >>> VectorScaling(prior=None).fit(P, y).predict_proba([[0.8, 0.1, 0.1]]).round(3)
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, classes=None, from_logits=False):
+    def __init__(self, classes=None, from_logits=False, prior="auto"):
         self.classes = classes
         self.from_logits = from_logits
+        self.prior = prior
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
         return families.VectorFamily(n_classes)
+
+    def _find(self, family, X, data):
+        if self.prior is None:
+            return super()._find(family, X, data)
+        inverse, (intercepts, slopes), strengths, n_iter = structured.near_temperature(X, data.codes, data.weights)
+        theta = np.concatenate([inverse * (1 + slopes), intercepts])
+        precision = np.repeat([strengths[1] / inverse**2, strengths[0]], data.n_classes)
+        return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision)
 
 
 class DirichletCalibration(ParametricCalibrator):
@@ -264,12 +338,14 @@ class DirichletCalibration(ParametricCalibrator):
 
     Parameters
     ----------
-    l2 : float, default=1e-3
-        Weight of the squared distance of (V, b) from what ``shrink_to`` names. Used unless ``odir`` is given.
-    shrink_to : {"zero", "temperature"}, default="zero"
-        ``"zero"`` is the paper's weight decay: a strong penalty gives every class the same probability.
+    l2 : "auto" or float, default="auto"
+        Weight of the squared distance of (V, b) from what ``shrink_to`` names. ``"auto"`` pulls the diagonal of V and
+        b towards temperature scaling as strongly as the data say, see Notes; a number is the same for all, and the
+        paper's fit is ``l2=1e-3, shrink_to="zero"``. 0 is matrix scaling without a penalty. Not used with ``odir``.
+    shrink_to : {"temperature", "zero"}, default="temperature"
         ``"temperature"`` measures the distance from the nearest temperature scaling, (t I, 0) with t free, so that a
-        strong penalty gives temperature scaling; with many classes this predicts much better, at an ``l2`` of 0.1 to 1.
+        strong penalty gives temperature scaling. ``"zero"`` is the paper's weight decay: a strong penalty gives every
+        class the same probability; it needs a number as ``l2``. Not used with ``odir``.
     odir : tuple of two floats, optional
         Weights of the mean squared off-diagonal element of V and of the mean squared element of b, the
         regularisation that Kull et al. recommend; the diagonal is then free.
@@ -287,6 +363,17 @@ class DirichletCalibration(ParametricCalibrator):
     n_iter_ : int
         Iterations of the solver.
 
+    See Also
+    --------
+    StructuredScaling : What we recommend for more than two classes.
+
+    Notes
+    -----
+    With ``l2="auto"`` the diagonal of V and b have the prior of `VectorScaling`. The elements off the diagonal of
+    :math:`V T` have a Gaussian prior around 0 too, for whose precision :math:`L^3 / 5` is expected: there are L of them
+    in every logit, each times a number that grows with L. From about 30 classes on they stay at 0, and this is
+    `VectorScaling`.
+
     References
     ----------
     M. Kull et al., "Beyond temperature scaling: obtaining well-calibrated multi-class probabilities with
@@ -302,7 +389,7 @@ class DirichletCalibration(ParametricCalibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, l2=1e-3, odir=None, classes=None, shrink_to="zero", from_logits=False):
+    def __init__(self, l2="auto", odir=None, classes=None, shrink_to="temperature", from_logits=False):
         self.l2 = l2
         self.odir = odir
         self.classes = classes
@@ -311,11 +398,36 @@ class DirichletCalibration(ParametricCalibrator):
 
     def family(self, n_classes):
         """Return the parametric family for this number of classes."""
-        check_at_least_0("l2", self.l2)
+        self._check_parameters()
         odir = None if self.odir is None else numbers_in(self.odir)
-        if odir is not None and (odir.shape != (2,) or not (np.isfinite(odir).all() and (odir >= 0).all())):
-            raise ValueError(f"odir is {shown(self.odir)}; expected two weights of at least 0.")
+        l2, shrink_to = (0.0, "zero") if self._is_auto() or odir is not None else (self.l2, self.shrink_to)
+        return families.DirichletFamily(n_classes, l2, odir, shrink_to)
+
+    def _is_auto(self):
+        return self.odir is None and isinstance(self.l2, str)
+
+    def _find(self, family, X, data):
+        if not self._is_auto():
+            return super()._find(family, X, data)
+        n_classes = data.n_classes
+        found = structured.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
+        inverse, (intercepts, slopes, off_diagonal), strengths, n_iter = found
+        V = inverse * (np.diag(1 + slopes) + off_diagonal)
+        theta = np.column_stack([V, intercepts]).ravel()
+        of_V = strengths[2] / inverse**2
+        np.fill_diagonal(of_V, strengths[1] / inverse**2)
+        precision = np.column_stack([of_V, np.full(n_classes, strengths[0])])
+        return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision.ravel())
+
+    def _check_parameters(self):
+        if not (isinstance(self.l2, str) and self.l2 == "auto"):
+            if isinstance(self.l2, str):
+                raise ValueError(f"l2 is {shown(self.l2)}; expected 'auto' or a number of at least 0.")
+            check_at_least_0("l2", self.l2)
+        if self.odir is not None:
+            odir = numbers_in(self.odir)
+            if odir.shape != (2,) or not (np.isfinite(odir).all() and (odir >= 0).all()):
+                raise ValueError(f"odir is {shown(self.odir)}; expected two weights of at least 0.")
         check_one_of("shrink_to", self.shrink_to, SHRINK_TO)
-        if self.odir is not None and self.shrink_to != "zero":
-            raise ValueError(f"odir is given and shrink_to is {self.shrink_to!r}; expected only one of them.")
-        return families.DirichletFamily(n_classes, self.l2, odir, self.shrink_to)
+        if self._is_auto() and self.shrink_to == "zero":
+            raise ValueError("shrink_to is 'zero' and l2 is 'auto'; expected a number as l2, or 'temperature'.")

@@ -300,6 +300,12 @@ class VectorFamily(SoftmaxFamily):
         hessian[intercepts, slopes] += first
         return hessian
 
+    def curvature(self, theta, U, w):
+        """Return the diagonal of the Hessian of the summed NLL."""
+        Q = self.predict(theta, U)
+        Q *= w[:, None] * (1 - Q)
+        return np.concatenate([np.einsum("nl,nl->l", Q, U**2), Q.sum(axis=0)])
+
     def whitener(self, theta, U, w, ridge):
         """Return T as `DirichletFamily.whitener`, from the blocks of the Hessian of a slope and its intercept."""
         Q = self.predict(theta, U)
@@ -363,6 +369,12 @@ class DirichletFamily(SoftmaxFamily):
         for block, q in zip(np.split(np.arange(len(hessian)), self.n_classes), Q.T, strict=True):
             hessian[np.ix_(block, block)] += _gram(U, w * q)
         return hessian
+
+    def curvature(self, theta, U, w):
+        """Return the diagonal of the Hessian of the summed NLL."""
+        Q = self.predict(theta, U)
+        Q *= w[:, None] * (1 - Q)
+        return (Q.T @ U**2).ravel()
 
     def whitener(self, theta, U, w, ridge):
         """Return a symmetric map T of parameters with T H T near the identity, H being the Hessian at theta plus ridge.

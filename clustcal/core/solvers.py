@@ -33,6 +33,8 @@ MANY_NUMBERS = 10_000
 PART = 10
 ROWS_OF_PART = 500
 ROWS_PER_PARAMETER = 50
+# The most that a prior weighs against the mean loss of a row.
+MOST_PRIOR = 1e6
 # In whitened coordinates half the squared gradient estimates the loss still to be gained.
 QUASI_NEWTON = {"gtol": 1e-7, "ftol": 0.0, "maxiter": 2000, "maxfun": 4000}
 STEEP = 1e-5
@@ -61,7 +63,7 @@ class Fit:
         return self
 
 
-def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_TOLERANCE):
+def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, penalty=None, divided=False, start=None, tol=GAIN_TOLERANCE):
     """Minimise, for every cluster, the mean weighted NLL plus shrinkage * |theta_k - prior|^2.
 
     This is Eq. (CCL-Loss) of the paper divided by the cluster's weight; its reading as a sum is the same call with
@@ -79,6 +81,11 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_
     prior : ndarray of shape (p,), optional
         What to shrink to; the identity if left out.
     shrinkage : float or ndarray of shape (K,), default=0.0
+    penalty : Prior, optional
+        What is added to the summed NLL of every cluster, and so fades as its weight grows.
+    divided : bool, default=False
+        Whether clusters share one penalty in proportion to their weights, so that many equal clusters have what one
+        has, instead of each having all of it.
     start : ndarray of shape (K, p), optional
         Where to start, if the optimum is nearly known. Left out: the prior, or what cheaper fits find if there is none.
     tol : float, default=1e-12
@@ -97,10 +104,13 @@ def fit(family, X, codes, W, *, prior=None, shrinkage=0.0, start=None, tol=GAIN_
         start = start * _inverse_temperatures(*smaller, codes, W)
     if is_blind and family.has_hessian:
         start = _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start)
+    # Weights may be of any size: a prior that outweighs them all is as good as one that outweighs them a million times.
+    mass = np.maximum(_mass(W), 1 / MOST_PRIOR)
+    share = 1 / np.broadcast_to(np.maximum(W.sum(), 1 / MOST_PRIOR), mass.shape) if divided else 1 / mass
     if family.has_hessian:
-        found = _newton(family, _objective(family, X, codes, W, prior, shrinkage), start, tol)
+        found = _newton(family, _objective(family, X, codes, W, prior, shrinkage, penalty, share), start, tol)
     else:
-        found = _quasi_newton(family, X, codes, W, prior, shrinkage, start)
+        found = _quasi_newton(family, X, codes, W, prior, shrinkage, penalty, share, start)
     found.is_finite = (_mass(W) == 0) | ((found.loss >= SEPARATED) & (found.theta < family.upper).all(axis=1))
     return found
 
@@ -124,7 +134,7 @@ def _optimum_of_a_part(family, X, codes, W, prior, shrinkage, start):
     return np.where((found.loss > SEPARATED)[:, None], found.theta, start)
 
 
-def _objective(family, X, codes, W, prior, shrinkage):
+def _objective(family, X, codes, W, prior, shrinkage, penalty=None, share=None):
     """Return theta -> (loss, gradient, hessian) of the mean NLL with shrinkage, for all clusters."""
     mass = _mass(W)
     scale = 1 / np.where(mass > 0, mass, 1.0)
@@ -137,6 +147,12 @@ def _objective(family, X, codes, W, prior, shrinkage):
         gradient = gradient * scale[:, None] + 2 * shrinkage[:, None] * away
         if hessian is not None:
             hessian = hessian * scale[:, None, None] + 2 * shrinkage[:, None, None] * np.eye(prior.size)
+        if penalty is not None:
+            more = penalty.cost(theta)
+            loss += more[0] * share
+            gradient += more[1] * share[:, None]
+            if hessian is not None:
+                hessian += more[2] * share[:, None, None]
         return loss, gradient, hessian
 
     return evaluate
@@ -213,7 +229,7 @@ def _solved(hessian, gradient, neutral):
     return cho_solve(factor, gradient) if is_safe else _pseudo_solved(hessian, gradient)
 
 
-def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
+def _quasi_newton(family, X, codes, W, prior, shrinkage, penalty, share, start):
     """L-BFGS, one cluster after the other, in coordinates in which the curvature at the start is about 1 everywhere.
 
     Log-probabilities of many classes make the problem very ill-conditioned in the parameters themselves: in directions
@@ -223,8 +239,10 @@ def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
     """
     found, failure = [], None
     for k, ridge in enumerate(2 * np.broadcast_to(shrinkage, W.shape[1])):
-        evaluate = _objective(family, X, codes, W[:, [k]], prior, ridge / 2)
+        evaluate = _objective(family, X, codes, W[:, [k]], prior, ridge / 2, penalty, share[[k]])
         whiten = family.whitener(start[k], X, W[:, k], ridge)
+        if penalty is not None:
+            whiten = _diagonal_whitener(family, start[k], X, W[:, k], ridge + penalty.precision * share[k])
 
         def loss_and_gradient(moved, evaluate=evaluate, whiten=whiten, start=start[k]):
             loss, gradient, _ = evaluate((start + whiten(moved))[None])
@@ -240,3 +258,11 @@ def _quasi_newton(family, X, codes, W, prior, shrinkage, start):
         n_iter=max(one.n_iter for one in found),
         failure=failure,
     )
+
+
+def _diagonal_whitener(family, theta, X, w, ridge):
+    """Return the same from the diagonal of the Hessian, where strengths of a prior differ by orders of magnitude."""
+    total = w.sum() if w.any() else 1.0
+    curvature = family.curvature(theta, X, w) / total + ridge
+    scale = 1 / np.sqrt(np.maximum(curvature, np.finfo(float).tiny))
+    return lambda v: v * scale

@@ -3,6 +3,7 @@
 The experiments and the book take their methods from here, so that a name means the same everywhere.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from sklearn.base import clone
@@ -30,6 +31,7 @@ REPRESENTATIONS = {"Coverage": "coverage", "SHAP": "shap", "Data": "data"}
 BASELINE = "Baseline"
 # The parametric families by their names in the table, see `get_families`: the paper compares these with one another.
 GLOBAL = ("Platt", "Beta", "TS")
+WEIGHT_DECAY = 1e-3  # of Dirichlet calibration
 
 
 class Uncalibrated(Calibrator):
@@ -116,7 +118,7 @@ def get_methods(n_classes=2):
     >>> len(methods), methods[0].name, methods[0].clustered
     (21, 'Platt', 'Coverage')
     >>> methods[0].make(seed=0)
-    ClusteredCalibration(calibrator=PlattScaling(), random_state=0)
+    ClusteredCalibration(calibrator=PlattScaling(prior=None), random_state=0)
     """
     families = get_families(n_classes)
     clustered = [
@@ -154,7 +156,13 @@ def get_cv_methods(n_classes=2):
 
 
 def get_families(n_classes):
-    """Return the parametric calibrator behind each of the paper's three names."""
+    """Return the parametric calibrator behind each of the paper's three names, as a function that makes it.
+
+    The paper fits them by maximum likelihood, Dirichlet calibration with weight decay; our defaults do not.
+    """
+    temperature = partial(TemperatureScaling, prior=None)
     if n_classes == 2:
-        return {"Platt": PlattScaling, "Beta": BetaCalibration, "TS": TemperatureScaling}
-    return {"Platt": VectorScaling, "Beta": DirichletCalibration, "TS": TemperatureScaling}
+        beta = partial(BetaCalibration, prior=None)
+        return {"Platt": partial(PlattScaling, prior=None), "Beta": beta, "TS": temperature}
+    dirichlet = partial(DirichletCalibration, l2=WEIGHT_DECAY, shrink_to="zero")
+    return {"Platt": partial(VectorScaling, prior=None), "Beta": dirichlet, "TS": temperature}

@@ -134,7 +134,7 @@ def _check_calibrator(calibrator):
     if calibrator is None:
         from clustcal import TemperatureScaling  # a room above this one, needed only here
 
-        return TemperatureScaling()
+        return TemperatureScaling(prior=None)
     methods = all(hasattr(calibrator, name) for name in ("fit", "predict_proba", "get_params"))
     if not methods or isinstance(calibrator, type):
         raise ValueError(f"calibrator is {shown(calibrator)}; expected an unfitted one, such as PlattScaling().")

@@ -98,7 +98,7 @@ def fit_platt(p, y):
     loss = lambda t: np.mean(np.logaddexp(0, t[0] * logit(p) + t[1]) - np.asarray(y) * (t[0] * logit(p) + t[1]))
     return tuple(optimize.minimize(loss, [1, 0]).x)
 """,
-        "def fit_platt(p, y):\n    return PlattScaling().fit(p, y).theta_.tolist()",
+        "def fit_platt(p, y):\n    return PlattScaling(prior=None).fit(p, y).theta_.tolist()",
         """
 def fit_platt(p, y):
     from sklearn.linear_model import LogisticRegression
@@ -109,14 +109,14 @@ def fit_platt(p, y):
     "calibrators-2": [
         """
 def test_log_loss(p_cal, y_cal, p_test, y_test):
-    q = BetaCalibration().fit(p_cal, y_cal).predict_proba(p_test)
+    q = BetaCalibration(prior=None).fit(p_cal, y_cal).predict_proba(p_test)
     return metrics.log_loss(y_test, q)
 """,
         """
 import math
 
 def test_log_loss(p_cal, y_cal, p_test, y_test):
-    rows = BetaCalibration().fit(p_cal, y_cal).predict_proba(p_test).tolist()
+    rows = BetaCalibration(prior=None).fit(p_cal, y_cal).predict_proba(p_test).tolist()
     return -sum(math.log(row[int(label)]) for row, label in zip(rows, y_test)) / len(rows)
 """,
     ],

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from clustcal import BetaCalibration, DirichletCalibration, PlattScaling, TemperatureScaling, VectorScaling
 from clustcal.calibrators.binwise import BinwiseCalibration
 from clustcal.calibrators.histogram import HistogramBinning
+from clustcal.core.probabilities import assign_bins
 from tests.calibrators.interface import make_data
 
 
@@ -16,12 +17,12 @@ class TestBinwiseCalibration:
     @pytest.mark.parametrize(
         ("calibrator", "n_classes"),
         [
-            (PlattScaling(), 2),
-            (TemperatureScaling(), 2),
-            (BetaCalibration(), 2),
-            (TemperatureScaling(), 3),
-            (VectorScaling(), 3),
-            (DirichletCalibration(), 3),
+            (PlattScaling(prior=None), 2),
+            (TemperatureScaling(prior=None), 2),
+            (BetaCalibration(prior=None), 2),
+            (TemperatureScaling(prior=None), 3),
+            (VectorScaling(prior=None), 3),
+            (DirichletCalibration(l2=1e-3, shrink_to="zero"), 3),
         ],
     )
     def test_each_bin_is_calibrated_alone(self, calibrator, n_classes):
@@ -39,10 +40,10 @@ class TestBinwiseCalibration:
         P, y, _ = make_data(2, n=3000)
         keep = np.flatnonzero(P.max(axis=1) <= 0.9)[:1000].tolist() + np.flatnonzero(P.max(axis=1) > 0.9)[:29].tolist()
         P, y = P[keep], y[keep]
-        fitted = BinwiseCalibration(PlattScaling()).fit(P, y)
+        fitted = BinwiseCalibration(PlattScaling(prior=None)).fit(P, y)
         assert fitted.fitted_bins_.tolist() == [False] * 5 + [True] * 4 + [False]
         rows = P.max(axis=1) > 0.9
-        expected = PlattScaling().fit(P, y).predict_proba(P[rows])
+        expected = PlattScaling(prior=None).fit(P, y).predict_proba(P[rows])
         np.testing.assert_allclose(fitted.predict_proba(P[rows]), expected, atol=1e-12)
 
     @pytest.mark.parametrize(("size", "is_fitted"), [(29, False), (30, True), (31, True)])
@@ -63,12 +64,14 @@ class TestBinwiseCalibration:
         y = np.concatenate([np.arange(100) % 3 > 0, np.ones(50)]).astype(int)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            fitted = BinwiseCalibration(PlattScaling()).fit(p, y)
+            fitted = BinwiseCalibration(PlattScaling(prior=None)).fit(p, y)
         assert fitted.fitted_bins_.tolist() == [False] * 5 + [True] * 3 + [False] * 2
-        expected = PlattScaling().fit(p, y).predict_proba([0.95])
+        expected = PlattScaling(prior=None).fit(p, y).predict_proba([0.95])
         np.testing.assert_allclose(fitted.predict_proba([0.95]), expected, atol=1e-12)
 
-    @pytest.mark.parametrize("calibrator", [PlattScaling(), TemperatureScaling(), BetaCalibration()])
+    @pytest.mark.parametrize(
+        "calibrator", [PlattScaling(prior=None), TemperatureScaling(prior=None), BetaCalibration(prior=None)]
+    )
     def test_a_bin_that_its_scores_separate_uses_the_global_fit_without_a_warning(self, calibrator):
         """All of the surest predictions are right, on both sides: their best temperature would be 0 (autogluon
         PR 4396)."""
@@ -83,24 +86,24 @@ class TestBinwiseCalibration:
 
     def test_an_empty_bin_uses_the_global_fit(self):
         P, y, _ = make_data(2)
-        fitted = BinwiseCalibration(PlattScaling(), kind="positive", min_bin_size=5)
+        fitted = BinwiseCalibration(PlattScaling(prior=None), kind="positive", min_bin_size=5)
         seen = P[:, 1] < 0.7
         fitted.fit(P[seen], y[seen])
-        expected = PlattScaling().fit(P[seen], y[seen]).predict_proba([0.95])
+        expected = PlattScaling(prior=None).fit(P[seen], y[seen]).predict_proba([0.95])
         np.testing.assert_allclose(fitted.predict_proba([0.95]), expected, atol=1e-12)
 
     def test_scores_on_an_edge_use_the_bin_that_they_were_fitted_in(self):
         """netcal issue 19: one rule for edges. 0.7 lies in (0.6, 0.7], 0.8 in (0.7, 0.8]."""
         p, y = np.repeat([0.7, 0.8], 100), np.repeat([1, 0, 1, 0], [60, 40, 95, 5])
-        Q = BinwiseCalibration(TemperatureScaling()).fit(p, y).predict_proba([0.7, 0.8])
+        Q = BinwiseCalibration(TemperatureScaling(prior=None)).fit(p, y).predict_proba([0.7, 0.8])
         np.testing.assert_allclose(Q[:, 1], [0.6, 0.95], atol=1e-6)
 
     def test_the_kind_says_which_probability_is_binned(self):
         """0.3 and 0.7 share the top-label bin (0.6, 0.7]: one temperature for the frequencies 0.4 and 0.8."""
         p, y = np.repeat([0.3, 0.7], 100), np.repeat([0, 1, 0, 1], [60, 40, 20, 80])
-        positive = BinwiseCalibration(TemperatureScaling(), kind="positive").fit(p, y)
+        positive = BinwiseCalibration(TemperatureScaling(prior=None), kind="positive").fit(p, y)
         np.testing.assert_allclose(positive.predict_proba([0.3, 0.7])[:, 1], [0.4, 0.8], atol=1e-6)
-        top_label = BinwiseCalibration(TemperatureScaling()).fit(p, y)
+        top_label = BinwiseCalibration(TemperatureScaling(prior=None)).fit(p, y)
         np.testing.assert_allclose(top_label.predict_proba([0.3, 0.7])[:, 1], [0.3, 0.7], atol=1e-6)
 
     def test_the_default_is_temperature_scaling(self):
@@ -109,7 +112,7 @@ class TestBinwiseCalibration:
 
     def test_the_given_calibrator_is_left_unfitted(self):
         P, y, _ = make_data(2)
-        calibrator = PlattScaling()
+        calibrator = PlattScaling(prior=None)
         BinwiseCalibration(calibrator).fit(P, y)
         assert not hasattr(calibrator, "theta_")
 
@@ -135,3 +138,17 @@ class TestBinwiseCalibration:
         P, y, _ = make_data(3)
         with pytest.raises(ValueError, match="kind is 'positive' and P has 3 columns"):
             BinwiseCalibration(kind="positive").fit(P, y)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "n_classes"),
+    [(PlattScaling(), 2), (TemperatureScaling(), 2), (BetaCalibration(), 2), (TemperatureScaling(), 3)],
+)
+def test_every_bin_has_the_prior_that_its_rows_alone_would_have(calibrator, n_classes):
+    P, y, _ = make_data(n_classes, n=300)
+    fitted = BinwiseCalibration(calibrator, n_bins=5).fit(P, y)
+    bins = assign_bins(P.max(axis=1), fitted.edges_)
+    assert fitted.fitted_bins_.sum() > 1
+    for b in np.flatnonzero(fitted.fitted_bins_):
+        alone = clone(calibrator).fit(P[bins == b], y[bins == b])
+        np.testing.assert_allclose(fitted.theta_[b], alone.theta_, atol=1e-6)

@@ -25,7 +25,15 @@ CALIBRATORS = [
     (VectorScaling(), 3),
     (DirichletCalibration(), 3),
 ]
-each = pytest.mark.parametrize(("calibrator", "n_classes"), CALIBRATORS)
+LIKELIHOOD = [
+    (PlattScaling(prior=None), 2),
+    (TemperatureScaling(prior=None), 2),
+    (BetaCalibration(prior=None), 2),
+    (TemperatureScaling(prior=None), 3),
+    (VectorScaling(prior=None), 3),
+    (DirichletCalibration(l2=1e-3, shrink_to="zero"), 3),
+]
+each = pytest.mark.parametrize(("calibrator", "n_classes"), CALIBRATORS + LIKELIHOOD)
 
 
 TWO = {"n_clusters": 2, "random_state": 0}
@@ -61,7 +69,7 @@ class TestLimits:
             clustered.predict_proba(P, Z), clone(calibrator).fit(P, y).predict_proba(P), atol=1e-6
         )
 
-    @each
+    @pytest.mark.parametrize(("calibrator", "n_classes"), LIKELIHOOD)
     def test_no_shrinkage_is_an_independent_weighted_fit_per_cluster(self, calibrator, n_classes):
         P, y, Z = make_data(n_classes)
         clustered = ClusteredCalibration(calibrator, n_clusters=3, shrinkage=0, random_state=0).fit(P, y, Z)
@@ -84,7 +92,9 @@ class TestLimits:
 def test_algorithm_1_written_out_plainly_gives_the_same(loss):
     """The paper's algorithm with scipy's optimiser and no code of the package but the centroids of K-means."""
     P, y, Z = make_data()
-    fitted = ClusteredCalibration(PlattScaling(), n_clusters=3, shrinkage=0.7, loss=loss, random_state=0).fit(P, y, Z)
+    fitted = ClusteredCalibration(PlattScaling(prior=None), n_clusters=3, shrinkage=0.7, loss=loss, random_state=0).fit(
+        P, y, Z
+    )
     x = logit(P[:, 1])
 
     def nll(theta):

@@ -16,11 +16,15 @@ import clustcal
 from clustcal import BetaCalibration, DirichletCalibration, PlattScaling, TemperatureScaling, VectorScaling
 from tests.calibrators.interface import CHECKS, make_data, name_of
 
-BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration()]
+LIKELIHOOD = [PlattScaling(prior=None), TemperatureScaling(prior=None), BetaCalibration(prior=None)]
+BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration(), *LIKELIHOOD]
 MULTICLASS = [
     TemperatureScaling(),
+    TemperatureScaling(prior=None),
     VectorScaling(),
+    VectorScaling(prior=None),
     DirichletCalibration(),
+    DirichletCalibration(l2=1e-3, shrink_to="zero"),
     DirichletCalibration(l2=0.1, shrink_to="temperature"),
 ]
 EVERY = [*[(calibrator, 2) for calibrator in BINARY], *[(calibrator, 3) for calibrator in MULTICLASS]]
@@ -33,19 +37,19 @@ class TestAgainstOthers:
     def test_platt_is_logistic_regression_on_the_logit(self):
         peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(logit(self.p)[:, None], self.y)
         np.testing.assert_allclose(
-            PlattScaling().fit(self.p, self.y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], atol=1e-6
+            PlattScaling(prior=None).fit(self.p, self.y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], atol=1e-6
         )
 
     def test_temperature_is_logistic_regression_without_intercept(self):
         peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
         peer.fit(logit(self.p)[:, None], self.y)
-        assert TemperatureScaling().fit(self.p, self.y).theta_[0] == pytest.approx(peer.coef_[0, 0], abs=1e-6)
+        assert TemperatureScaling(prior=None).fit(self.p, self.y).theta_[0] == pytest.approx(peer.coef_[0, 0], abs=1e-6)
 
     def test_beta_is_that_of_betacal(self):
         """betacal stops L-BFGS at a tolerance of 1e-4 and penalises slightly (C = 1e11): hence 1e-4 here."""
         peer = PeerBeta(parameters="abm").fit(self.p[:, None], self.y)
         np.testing.assert_allclose(
-            BetaCalibration().fit(self.p, self.y).predict_proba(self.p)[:, 1], peer.predict(self.p), atol=1e-4
+            BetaCalibration(prior=None).fit(self.p, self.y).predict_proba(self.p)[:, 1], peer.predict(self.p), atol=1e-4
         )
 
     def test_multiclass_temperature_is_that_of_scikit_learn(self):
@@ -56,7 +60,7 @@ class TestAgainstOthers:
         X, y = load_digits(return_X_y=True)
         model = LogisticRegression(C=1e-3, max_iter=1000).fit(X[:900], y[:900])
         peer = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[900:], y[900:])
-        ours = TemperatureScaling().fit(model.predict_proba(X[900:]), y[900:])
+        ours = TemperatureScaling(prior=None).fit(model.predict_proba(X[900:]), y[900:])
         np.testing.assert_allclose(
             ours.predict_proba(model.predict_proba(X[900:])), peer.predict_proba(X[900:]), atol=1e-4
         )
@@ -66,7 +70,7 @@ class TestAgainstOthers:
         P = np.column_stack([1 - self.p, self.p])
         peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(np.log(P), self.y)
         np.testing.assert_allclose(
-            VectorScaling().fit(P, self.y).predict_proba(P), peer.predict_proba(np.log(P)), atol=1e-6
+            VectorScaling(prior=None).fit(P, self.y).predict_proba(P), peer.predict_proba(np.log(P)), atol=1e-6
         )
 
     def test_dirichlet_without_penalty_is_multinomial_regression(self):
@@ -79,11 +83,13 @@ class TestAgainstOthers:
     def test_dirichlet_that_is_strongly_shrunk_to_a_temperature_is_temperature_scaling(self):
         P, y, _ = make_data(3)
         strong = DirichletCalibration(l2=1e7, shrink_to="temperature").fit(P, y)
-        np.testing.assert_allclose(strong.predict_proba(P), TemperatureScaling().fit(P, y).predict_proba(P), atol=1e-6)
+        temperature = TemperatureScaling(prior=None).fit(P, y)
+        np.testing.assert_allclose(strong.predict_proba(P), temperature.predict_proba(P), atol=1e-6)
 
     def test_dirichlet_that_is_strongly_shrunk_to_zero_gives_equal_probabilities(self):
         P, y, _ = make_data(3)
-        np.testing.assert_allclose(DirichletCalibration(l2=1e7).fit(P, y).predict_proba(P), 1 / 3, atol=1e-6)
+        strong = DirichletCalibration(l2=1e7, shrink_to="zero").fit(P, y)
+        np.testing.assert_allclose(strong.predict_proba(P), 1 / 3, atol=1e-6)
 
     def test_strong_odir_leaves_only_the_diagonal(self):
         P, y, _ = make_data(3)
@@ -138,7 +144,7 @@ def test_scores_that_point_the_wrong_way_leave_no_decreasing_map():
     """Probed in betacal: it refits with one parameter when a or b is negative, and does not look at that one again."""
     p = np.linspace(0.05, 0.95, 40)
     y = (np.random.default_rng(0).random(40) > p).astype(int)
-    fitted = BetaCalibration().fit(p, y)
+    fitted = BetaCalibration(prior=None).fit(p, y)
     assert (fitted.theta_[:2] >= 0).all()
     np.testing.assert_allclose(fitted.predict_proba(p)[:, 1], y.mean(), atol=1e-6)
 
@@ -178,7 +184,7 @@ def test_probcal_0_1_2_nearly_separated_classes_have_a_finite_optimum_and_it_is_
     y[[499, 500]] = 1, 0
     peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(logit(p)[:, None], y)
     np.testing.assert_allclose(
-        PlattScaling().fit(p, y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], rtol=1e-5, atol=1e-9
+        PlattScaling(prior=None).fit(p, y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], rtol=1e-5, atol=1e-9
     )
     assert peer.coef_[0, 0] > 20
 
@@ -186,7 +192,7 @@ def test_probcal_0_1_2_nearly_separated_classes_have_a_finite_optimum_and_it_is_
 def test_calibration_in_the_sample_never_raises_the_nll():
     P, y, _ = make_data(2)
     before = clustcal.metrics.log_loss(y, P)
-    for calibrator in BINARY:
+    for calibrator in LIKELIHOOD:
         assert clustcal.metrics.log_loss(y, clone(calibrator).fit(P, y).predict_proba(P)) <= before + 1e-12
 
 
@@ -194,7 +200,8 @@ def test_the_toy_of_the_paper_is_mended_exactly():
     """Two scores, two observed frequencies: Platt has two parameters and hits both."""
     p = np.repeat([0.4, 0.6], 10)
     y = np.repeat([1, 0, 1, 0], [3, 7, 7, 3])
-    np.testing.assert_allclose(PlattScaling().fit(p, y).predict_proba([0.4, 0.6])[:, 1], [0.3, 0.7], atol=1e-9)
+    fitted = PlattScaling(prior=None).fit(p, y)
+    np.testing.assert_allclose(fitted.predict_proba([0.4, 0.6])[:, 1], [0.3, 0.7], atol=1e-9)
 
 
 def test_odir_may_be_an_array():
@@ -211,7 +218,7 @@ def test_a_temperature_of_10_is_recovered_from_logits_of_ten_classes():
     logits = rng.normal(0, 3, (20_000, 10))
     truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     y = (truth.cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
-    fitted = TemperatureScaling(from_logits=True).fit(10 * logits, y)
+    fitted = TemperatureScaling(from_logits=True, prior=None).fit(10 * logits, y)
     assert fitted.temperature_ == pytest.approx(10, rel=0.02)
     np.testing.assert_allclose(fitted.predict_proba(10 * logits), truth, atol=0.01)
 
@@ -233,5 +240,55 @@ def test_what_dirichlet_is_shrunk_to_is_checked():
     P, y, _ = make_data(3)
     with pytest.raises(ValueError, match="shrink_to is 'identity'"):
         DirichletCalibration(shrink_to="identity").fit(P, y)
-    with pytest.raises(ValueError, match="only one of them"):
-        DirichletCalibration(odir=(1.0, 0.1), shrink_to="temperature").fit(P, y)
+    with pytest.raises(ValueError, match="l2 is 'auto'"):
+        DirichletCalibration(shrink_to="zero").fit(P, y)
+
+
+def smoothed_sigmoid(p, y):
+    """scikit-learn's sigmoid calibration, Platt's smoothed targets and no other prior, on the logit."""
+    from sklearn.calibration import _sigmoid_calibration
+
+    a, b = _sigmoid_calibration(logit(p), y)
+    return lambda p: expit(-(a * logit(p) + b))
+
+
+@pytest.mark.parametrize(("name", "n"), [("adult", 20), ("credit_card_default", 50), ("stroke", 50)])
+@pytest.mark.parametrize("calibrator", [PlattScaling(), BetaCalibration()])
+def test_few_rows_are_no_disaster_and_no_worse_than_smoothed_targets_alone(name, n, calibrator):
+    """The scores that come with the package: over ten draws, and in the worst of them."""
+    scores = clustcal.datasets.load_scores(name)
+    rng = np.random.default_rng(0)
+    ours, sigmoid = [], []
+    while len(ours) < 10:
+        rows = rng.choice(len(scores.y_cal), n, replace=False)
+        p, y = scores.P_cal[rows], scores.y_cal[rows]
+        if 0 < y.sum() < n:
+            loss_of = lambda q: clustcal.metrics.log_loss(scores.y_test, q)
+            ours.append(loss_of(clone(calibrator).fit(p, y).predict_proba(scores.P_test)))
+            sigmoid.append(loss_of(smoothed_sigmoid(p, y)(scores.P_test)))
+    assert np.mean(ours) <= np.mean(sigmoid)
+    assert max(ours) <= 1.3 * np.mean(ours)
+
+
+@pytest.mark.parametrize("calibrator", BINARY[:3])
+def test_the_prior_hardly_matters_from_a_thousand_rows_on(calibrator):
+    scores = clustcal.datasets.load_scores("adult")
+    with_prior, without = (
+        clustcal.metrics.log_loss(
+            scores.y_test,
+            clone(calibrator)
+            .set_params(prior=prior)
+            .fit(scores.P_cal[:1000], scores.y_cal[:1000])
+            .predict_proba(scores.P_test),
+        )
+        for prior in ("auto", None)
+    )
+    assert with_prior == pytest.approx(without, rel=1.5e-3)
+
+
+@pytest.mark.parametrize("calibrator", [*BINARY[:3], VectorScaling()])
+def test_another_prior_than_the_two_is_refused(calibrator):
+    P, y, _ = make_data(3 if isinstance(calibrator, VectorScaling) else 2)
+    for wrong in ("none", 1.0, True):
+        with pytest.raises(ValueError, match="expected 'auto' or None"):
+            clone(calibrator).set_params(prior=wrong).fit(P, y)

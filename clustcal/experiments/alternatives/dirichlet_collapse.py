@@ -48,7 +48,7 @@ class DirichletNearTemperature(ParametricCalibrator):
     def _fit(self, data):
         """Fit a temperature, then the full map near it."""
         family = self.family(data.n_classes)
-        prior = TemperatureScaling()._fit_to(data).theta_ * family.identity
+        prior = TemperatureScaling(prior=None)._fit_to(data).theta_ * family.identity
         features = data.scores.features(family)
         found = solvers.fit(
             family, features, data.codes, data.weights[:, None], prior=prior, shrinkage=self.shrinkage
@@ -58,10 +58,10 @@ class DirichletNearTemperature(ParametricCalibrator):
 
 
 METHODS = {
-    "temperature": TemperatureScaling(),
-    "vector": VectorScaling(),
-    "Dirichlet": DirichletCalibration(l2=1e-3),  # the paper's weight decay
-    "Dirichlet, l2 = 0.1": DirichletCalibration(l2=0.1),
+    "temperature": TemperatureScaling(prior=None),
+    "vector": VectorScaling(prior=None),
+    "Dirichlet": DirichletCalibration(l2=1e-3, shrink_to="zero"),  # the paper's weight decay
+    "Dirichlet, l2 = 0.1": DirichletCalibration(l2=0.1, shrink_to="zero"),
     "Dirichlet near temperature": DirichletNearTemperature(shrinkage=0.1),
 }
 

@@ -123,12 +123,14 @@ def get_families(n_classes):
     ``Dirichlet-TS``, ours, shrinks Dirichlet calibration to temperature scaling instead of to zero.
     """
     if n_classes == 2:
-        return {"Platt": PlattScaling(), "Beta": BetaCalibration(), "TS": TemperatureScaling()}
+        makers = {"Platt": PlattScaling, "Beta": BetaCalibration, "TS": TemperatureScaling}
+        return {name: maker(prior=None) for name, maker in makers.items()}
+    classes = np.arange(n_classes)
     return {
-        "Vector": VectorScaling(classes=np.arange(n_classes)),
-        "Dirichlet": DirichletCalibration(l2=PENALTY, classes=np.arange(n_classes)),
-        "Dirichlet-TS": DirichletCalibration(l2=PENALTY, classes=np.arange(n_classes), shrink_to="temperature"),
-        "TS": TemperatureScaling(classes=np.arange(n_classes)),
+        "Vector": VectorScaling(classes=classes, prior=None),
+        "Dirichlet": DirichletCalibration(l2=PENALTY, classes=classes, shrink_to="zero"),
+        "Dirichlet-TS": DirichletCalibration(l2=PENALTY, classes=classes, shrink_to="temperature"),
+        "TS": TemperatureScaling(classes=classes, prior=None),
     }
 
 

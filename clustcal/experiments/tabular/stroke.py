@@ -46,12 +46,12 @@ def rejection(scores, representation=CLUSTERS):
         The paper does not say on which representation its clusters are.
     """
     clustered = ClusteredCalibration(
-        BetaCalibration(),
+        BetaCalibration(prior=None),
         n_clusters=protocol.N_CLUSTERS,
         shrinkage=protocol.SHRINKAGE,
         random_state=scores.parameters["seed"],
     )
-    methods = {"Beta": BetaCalibration(), "clustered Beta": clustered}
+    methods = {"Beta": BetaCalibration(prior=None), "clustered Beta": clustered}
     P = {"base": scores.P_test}
     for name, calibrator in methods.items():
         calibrator.fit(scores.P_cal, scores.y_cal, scores.Z_cal[representation])

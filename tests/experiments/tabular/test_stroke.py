@@ -27,7 +27,7 @@ def test_rejection_gives_errors_of_accepted_rows():
     table = rejection(scores)
     assert list(table.columns) == ["base", "Beta", "clustered Beta"]
     assert table.loc[0.0, "base"] == pytest.approx(np.mean((scores.P_test > 0.5) != scores.y_test))
-    beta = BetaCalibration().fit(scores.P_cal, scores.y_cal).predict_proba(scores.P_test)[:, 1]
+    beta = BetaCalibration(prior=None).fit(scores.P_cal, scores.y_cal).predict_proba(scores.P_test)[:, 1]
     confident = np.sort(np.maximum(beta, 1 - beta))[-511:]
     accepted = np.maximum(beta, 1 - beta) >= confident[0]
     assert table.loc[0.5, "Beta"] == pytest.approx(np.mean(((beta > 0.5) != scores.y_test)[accepted]))

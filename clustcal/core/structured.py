@@ -1,0 +1,267 @@
+"""Many parameters under a prior whose strengths the data choose: the fit behind calibrators of many classes.
+
+The logits start from those of temperature scaling, and blocks of parameters move them: one number per class times a
+feature of that class, or a matrix times features of all classes. Every block has a Gaussian prior around 0, so that
+without evidence temperature scaling is left. Builds on scipy alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from clustcal.core import priors, solvers
+from clustcal.core.families import TemperatureFamily, below_top
+
+# Updates of the strengths; each needs the optimum only roughly, more so where rows and classes are many.
+UPDATES = 4
+MANY_NUMBERS = 2_000
+# Of the strengths of intercepts and slopes, with L classes: what is expected of them is this times a power of L, and
+# how many parameters that knowledge is worth.
+INTERCEPTS, SLOPES, WORTH = 0.2, 30.0, 3.0
+# Of a matrix on log-probabilities: this times L cubed. It is left out where its largest curvature is below a share of
+# that, as it could not move anything.
+MATRIX, NEGLIGIBLE = 0.2, 0.05
+NEVER = 1e12  # the strength of what a block of slopes has already
+ROUGH, EXACT = {"gtol": 1e-4, "ftol": 1e-7}, {"gtol": 1e-9, "ftol": 1e-15}
+GOOD = {"gtol": 1e-6, "ftol": 1e-10}
+LIMITS = {"maxiter": 500, "maxfun": 1000}
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """One parameter per class, times a feature of that class: ``features`` (n, L), ``strength`` the precision."""
+
+    features: np.ndarray
+    strength: float
+    worth: float
+    is_sparse = False
+
+    def of_class(self, label):
+        """Return the features that the parameters of one class multiply, shape (n, 1)."""
+        return self.features[:, [label]]
+
+    def shape(self, n_classes):
+        return (n_classes,)
+
+    def logits(self, theta):
+        return theta * self.features
+
+    def adjoint(self, residuals):
+        return np.einsum("nl,nl->l", residuals, self.features)
+
+    def curvature(self, C):
+        return np.einsum("nl,nl->l", C, self.features**2)
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A matrix of parameters, times features of all classes: ``features`` (n, m), ``strength`` (L, m)."""
+
+    features: np.ndarray | sparse.csr_matrix
+    strength: np.ndarray
+    worth: float
+
+    @property
+    def is_sparse(self):
+        return sparse.issparse(self.features)
+
+    def of_class(self, label):
+        """Return the features that the parameters of one class multiply, shape (n, m)."""
+        return self.features
+
+    def shape(self, n_classes):
+        return (n_classes, self.features.shape[1])
+
+    def logits(self, theta):
+        return self.features @ theta.T
+
+    def adjoint(self, residuals):
+        # Sparse features must stand on the left.
+        return (self.features.T @ residuals).T
+
+    def curvature(self, C):
+        squared = self.features.power(2) if sparse.issparse(self.features) else self.features**2
+        return (squared.T @ C).T
+
+
+def fit(base, blocks, codes, weights):
+    r"""Return the most probable parameters of every block, and the factors of their strengths.
+
+    Minimises the weighted NLL of softmax(base + logits of the blocks) plus half of strength times theta squared. The
+    strengths of a block are those it was given, times a factor s, the one that the data make most probable: with
+    Laplace's approximation of the evidence and a Gamma hyperprior around 1, MacKay's update is
+
+    .. math:: s = \frac{\gamma + a}{\sum_j \tau_j \theta_j^2 + a}, \qquad
+        \gamma = \sum_j (1 - s \tau_j \Sigma_{jj}),
+
+    where :math:`\gamma` counts the parameters that the data determine, :math:`\Sigma` is the inverse of the Hessian,
+    taken class by class, and a, the ``worth`` of a block, is how many parameters the strengths are worth that it was
+    given.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n, L)
+    blocks : list of Slopes and Mixing
+    codes : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    thetas : list of ndarray
+    factors : ndarray of shape (number of blocks,)
+    n_iter : int
+
+    References
+    ----------
+    D. MacKay, "Bayesian interpolation", Neural Computation, 1992.
+    """
+    n_classes, is_large = base.shape[1], base.size > MANY_NUMBERS
+    given = [np.broadcast_to(block.strength, block.shape(n_classes)) for block in blocks]
+    factors = np.ones(len(blocks))
+    thetas = [np.zeros(tau.shape) for tau in given]
+    n_iter = 0
+    for _ in range(UPDATES):
+        strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
+        thetas, used = _optimum(base, blocks, strengths, codes, weights, thetas, ROUGH if is_large else EXACT)
+        n_iter += used
+        Q = softmax(_logits(base, blocks, thetas), axis=1)
+        determined = _determined(blocks, strengths, weights[:, None] * Q * (1 - Q))
+        pulls = [np.sum(tau * theta**2) for tau, theta in zip(given, thetas, strict=True)]
+        worth = np.array([block.worth for block in blocks])
+        factors = (determined + worth) / (np.array(pulls) + worth)
+    strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
+    thetas, used = _optimum(base, blocks, strengths, codes, weights, thetas, GOOD if is_large else EXACT)
+    return thetas, factors, n_iter + used
+
+
+def _determined(blocks, strengths, C):
+    """Return for every block how many of its parameters the data determine, shape (number of blocks,).
+
+    Dense features are seldom far from collinear, and count together; those of a sparse matrix hardly overlap.
+    """
+    dense = [k for k, block in enumerate(blocks) if not block.is_sparse]
+    determined = np.zeros(len(blocks))
+    for k in set(range(len(blocks))) - set(dense):
+        curvature = blocks[k].curvature(C)
+        determined[k] = np.sum(curvature / (curvature + strengths[k]))
+    for hessian, precision in _hessians([blocks[k] for k in dense], [strengths[k] for k in dense], C):
+        # In units of the prior's standard deviations, where no number of rows makes the matrix singular.
+        curvatures, axes = np.linalg.eigh(hessian / np.sqrt(np.outer(precision, precision)))
+        left = axes**2 @ (1 / (1 + np.maximum(curvatures, 0)))
+        ends = np.cumsum([np.size(strengths[k][0]) for k in dense])[:-1]
+        for k, part in zip(dense, np.split(1 - left, ends), strict=True):
+            determined[k] += part.sum()
+    return determined
+
+
+def _hessians(blocks, strengths, C):
+    """Yield for every class the Hessian of the NLL in its parameters, and their precisions."""
+    slopes = [block for block in blocks if isinstance(block, Slopes)]
+    if not blocks:
+        return
+    if len(slopes) == len(blocks):  # all at once, which is faster where classes are many
+        of_pairs = [[np.einsum("nl,nl,nl->l", C, a.features, b.features) for a in slopes] for b in slopes]
+        yield from zip(np.array(of_pairs).transpose(2, 0, 1), np.array(strengths).T, strict=True)
+        return
+    for label in range(C.shape[1]):
+        F = np.hstack([block.of_class(label) for block in blocks])
+        yield (F * C[:, [label]]).T @ F, np.concatenate([np.atleast_1d(tau[label]) for tau in strengths])
+
+
+def near_temperature(U, codes, weights, with_matrix=False):
+    """Return temperature scaling with intercepts and slopes of every class, and a matrix if one is asked for.
+
+    Returns
+    -------
+    inverse : float
+        1 / T.
+    thetas : list of ndarray
+        Intercepts (L,), slopes (L,), matrix (L, L) with a diagonal of 0: logits are the tempered U, plus what these
+        add to it.
+    strengths : list
+        Of the same: a number for each of the first two, an array (L, L) for the matrix.
+    n_iter : int
+    """
+    inverse = inverse_temperature(U, codes, weights)
+    base = inverse * U
+    blocks = slopes_of_classes(base)
+    matrix = matrix_on_logs(base, weights) if with_matrix else None
+    blocks += [] if matrix is None else [matrix]
+    thetas, factors, n_iter = fit(base, blocks, codes, weights)
+    strengths = [block.strength * s for block, s in zip(blocks, factors, strict=True)]
+    if with_matrix and matrix is None:
+        n_classes = U.shape[1]
+        thetas.append(np.zeros((n_classes, n_classes)))
+        strengths.append(np.full((n_classes, n_classes), MATRIX * n_classes**3))
+    if with_matrix:
+        np.fill_diagonal(thetas[2], 0.0)
+    return inverse, thetas, strengths, n_iter
+
+
+def inverse_temperature(U, codes, weights):
+    """Return 1 / T of temperature scaling of log-probabilities (n, L), with its default prior."""
+    family = TemperatureFamily(U.shape[1])
+    found = solvers.fit(family, below_top(U), codes, weights[:, None], penalty=priors.slope_prior(0))
+    return found.theta[0, 0]
+
+
+def slopes_of_classes(base):
+    """Return the blocks of intercepts and slopes of every class."""
+    n_classes = base.shape[1]
+    intercepts = Slopes(np.ones_like(base), INTERCEPTS * n_classes, WORTH)
+    return [intercepts, Slopes(base, SLOPES * np.sqrt(n_classes), WORTH)]
+
+
+def matrix_on_logs(base, weights):
+    """Return the block of a matrix on log-probabilities, or None where it could not move anything."""
+    n_classes = base.shape[1]
+    Q = softmax(base, axis=1)
+    usual = MATRIX * n_classes**3
+    strength = np.full((n_classes, n_classes), usual)
+    np.fill_diagonal(strength, NEVER)
+    block = Mixing(base, strength, WORTH)
+    largest = block.curvature(weights[:, None] * Q * (1 - Q)).max()
+    return block if largest > NEGLIGIBLE * (largest + usual) else None
+
+
+def _logits(base, blocks, thetas):
+    Z = base.copy()
+    for block, theta in zip(blocks, thetas, strict=True):
+        Z += block.logits(theta)
+    return Z
+
+
+def _optimum(base, blocks, strengths, codes, weights, thetas, tolerances):
+    """L-BFGS in coordinates in which the diagonal of the Hessian at the start is 1."""
+    n_classes = base.shape[1]
+    rows, total = np.arange(len(base)), weights.sum()
+    Q = softmax(_logits(base, blocks, thetas), axis=1)
+    C = weights[:, None] * Q * (1 - Q)
+    shapes = [block.shape(n_classes) for block in blocks]
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    flat = lambda arrays: np.concatenate([np.ravel(array) for array in arrays])
+    precision = flat([np.broadcast_to(tau, shape) for tau, shape in zip(strengths, shapes, strict=True)])
+    scale = 1 / np.sqrt(flat([block.curvature(C) for block in blocks]) + precision)
+
+    def split(x):
+        return [part.reshape(shape) for part, shape in zip(np.split(x * scale, ends), shapes, strict=True)]
+
+    def loss_and_gradient(x):
+        Z = _logits(base, blocks, split(x))
+        Z -= Z.max(axis=1, keepdims=True)
+        of_label = Z[rows, codes]
+        E = np.exp(Z, out=Z)
+        sums = E @ np.ones(n_classes)
+        E *= (weights / sums)[:, None]
+        E[rows, codes] -= weights  # from here on the weighted residual
+        theta = x * scale
+        loss = weights @ (np.log(sums) - of_label) + precision @ theta**2 / 2
+        gradient = flat([block.adjoint(E) for block in blocks]) + precision * theta
+        return loss / total, gradient * scale / total
+
+    start = flat(thetas) / scale
+    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options=tolerances | LIMITS)
+    return split(found.x), found.nit
