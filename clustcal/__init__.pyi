@@ -11,6 +11,7 @@ from .calibrators import (
     BayesianBinning as BayesianBinning,
     BetaCalibration as BetaCalibration,
     BinwiseCalibration as BinwiseCalibration,
+    CentredIsotonicCalibration as CentredIsotonicCalibration,
     ClusteredCalibration as ClusteredCalibration,
     ClusteredCalibrationCV as ClusteredCalibrationCV,
     DirichletCalibration as DirichletCalibration,
@@ -19,10 +20,12 @@ from .calibrators import (
     IsotonicCalibration as IsotonicCalibration,
     LocalRecalibration as LocalRecalibration,
     PlattScaling as PlattScaling,
+    PriorCorrection as PriorCorrection,
     SoftKMeans as SoftKMeans,
     StructuredScaling as StructuredScaling,
     TemperatureScaling as TemperatureScaling,
     VectorScaling as VectorScaling,
+    VennAbersCalibration as VennAbersCalibration,
 )
 from .classifier import CalibratedClassifier as CalibratedClassifier
 

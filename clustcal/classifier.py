@@ -490,6 +490,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if scores.scale != 1:
             S = S / scores.scale
         calibrator = clone(self._calibrator(len(data.classes)))
+        if self.calibrator is None and not hasattr(model, "predict_proba"):
+            calibrator.set_params(prior=None)  # what is believed of the slope of logits says nothing of other scores
         names = calibrator.get_params(deep=False)
         given = {"classes": data.classes.tolist(), "from_logits": scores.are_logits}
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})

@@ -512,7 +512,7 @@ class TestReportsFromUsers:
                 return np.column_stack([1 - p, p])
 
         with pytest.warns(ConvergenceWarning, match="separate"):
-            wrapped = CalibratedClassifier(Oracle(), TemperatureScaling()).fit(X, (X[:, 0] > 0).astype(int))
+            wrapped = CalibratedClassifier(Oracle(), TemperatureScaling(prior=None)).fit(X, (X[:, 0] > 0).astype(int))
         assert np.isfinite(wrapped.predict_proba(X)).all()
 
 
@@ -723,7 +723,7 @@ class TestClusterSummary:
 
     @pytest.fixture
     def summary(self):
-        calibrator = ClusteredCalibration(n_clusters=2, shrinkage=0, temperature=0, random_state=0)
+        calibrator = ClusteredCalibration(PlattScaling(prior=None), 2, shrinkage=0, temperature=0, random_state=0)
         wrapped = CalibratedClassifier(self.Half(), calibrator)
         Z = np.eye(2)[self.group]
         wrapped.fit(self.frame, self.labels, Z=Z)

@@ -2,6 +2,7 @@
 
 from clustcal.calibrators.bayesian_binning import BayesianBinning
 from clustcal.calibrators.binwise import BinwiseCalibration
+from clustcal.calibrators.centred_isotonic import CentredIsotonicCalibration
 from clustcal.calibrators.clustered import ClusteredCalibration
 from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
 from clustcal.calibrators.ensemble import EnsembleTemperatureScaling
@@ -15,13 +16,16 @@ from clustcal.calibrators.parametric import (
     TemperatureScaling,
     VectorScaling,
 )
+from clustcal.calibrators.prior_correction import PriorCorrection
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.calibrators.structured import StructuredScaling
+from clustcal.calibrators.venn_abers import VennAbersCalibration
 
 __all__ = [
     "BayesianBinning",
     "BetaCalibration",
     "BinwiseCalibration",
+    "CentredIsotonicCalibration",
     "ClusteredCalibration",
     "ClusteredCalibrationCV",
     "DirichletCalibration",
@@ -30,8 +34,10 @@ __all__ = [
     "IsotonicCalibration",
     "LocalRecalibration",
     "PlattScaling",
+    "PriorCorrection",
     "SoftKMeans",
     "StructuredScaling",
     "TemperatureScaling",
     "VectorScaling",
+    "VennAbersCalibration",
 ]

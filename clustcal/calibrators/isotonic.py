@@ -27,6 +27,13 @@ class IsotonicCalibration(OneVsRest):
     Notes
     -----
     Values of exactly 0 and 1 are usual at the ends; the log-loss of a test set then depends on how they are clipped.
+    With few rows most scores lie on such a step: from a few dozen rows, or a few dozen events, this gives a log-loss
+    several times that of no calibration. `VennAbersCalibration` never says 0 or 1, and `CentredIsotonicCalibration` has
+    no flat steps in between; of parametric maps `PlattScaling` is the one for few rows.
+
+    See Also
+    --------
+    VennAbersCalibration, CentredIsotonicCalibration
 
     References
     ----------

@@ -249,7 +249,9 @@ class TestWeights:
         P, y, Z = make_groups(300)
         weights = np.random.default_rng(0).uniform(0.5, 2, 300)
         one, other = (
-            ClusteredCalibrationCV(**SMALL, random_state=0).fit(P, y, Z, sample_weight=scale * weights).cv_results_
+            ClusteredCalibrationCV(PlattScaling(prior=None), **SMALL, random_state=0)
+            .fit(P, y, Z, sample_weight=scale * weights)
+            .cv_results_
             for scale in (1.0, 1e-3)
         )
         columns = ["log_loss", "excess", "excess_se"]
