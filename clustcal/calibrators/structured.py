@@ -17,8 +17,9 @@ __all__ = ["StructuredScaling"]
 # classes are in doubt together, relative to the mean pair; at least the second.
 PAIRS, LEAST = 500.0, 30.0
 RARE = 1e-3  # the least that a pair counts
-# That matrix multiplies this times what a probability exceeds the threshold by: most are below, so that it is sparse.
+# That matrix multiplies this times what a probability exceeds the threshold by: with many classes most are below.
 FACTOR, THRESHOLD = 5.0, 1e-3
+SPARSE = 0.1
 
 
 class StructuredScaling(Calibrator):
@@ -137,8 +138,9 @@ def _log_probabilities(scores):
 
 
 def _exceeding(Q):
-    """Return what N multiplies, (n, L)."""
-    return sparse.csr_matrix(FACTOR * np.maximum(Q - THRESHOLD, 0))
+    """Return what N multiplies, (n, L); sparse where that is faster."""
+    exceeding = FACTOR * np.maximum(Q - THRESHOLD, 0)
+    return sparse.csr_matrix(exceeding) if np.count_nonzero(exceeding) < SPARSE * Q.size else exceeding
 
 
 def _matrix_on_probabilities(base, weights):
@@ -147,7 +149,7 @@ def _matrix_on_probabilities(base, weights):
     pairs = ~np.eye(len(together), dtype=bool)
     strength = np.maximum(PAIRS / np.maximum(together / together[pairs].mean(), RARE), LEAST)
     np.fill_diagonal(strength, structured.NEVER)
-    return structured.Mixing(_exceeding(Q), strength, structured.WORTH)
+    return structured.Mixing(_exceeding(Q), strength, structured.WORTH, one_by_one=True)
 
 
 def _without_diagonal(matrix):

@@ -37,7 +37,7 @@ class Slopes:
     features: np.ndarray
     strength: float
     worth: float
-    is_sparse = False
+    one_by_one = False
 
     def of_class(self, label):
         """Return the features that the parameters of one class multiply, shape (n, 1)."""
@@ -58,15 +58,15 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Mixing:
-    """A matrix of parameters, times features of all classes: ``features`` (n, m), ``strength`` (L, m)."""
+    """A matrix of parameters, times features of all classes: ``features`` (n, m), ``strength`` (L, m).
+
+    ``one_by_one`` says that the features hardly overlap, so that the data determine each parameter on its own.
+    """
 
     features: np.ndarray | sparse.csr_matrix
     strength: np.ndarray
     worth: float
-
-    @property
-    def is_sparse(self):
-        return sparse.issparse(self.features)
+    one_by_one: bool = False
 
     def of_class(self, label):
         """Return the features that the parameters of one class multiply, shape (n, m)."""
@@ -140,9 +140,9 @@ def fit(base, blocks, codes, weights):
 def _determined(blocks, strengths, C):
     """Return for every block how many of its parameters the data determine, shape (number of blocks,).
 
-    Dense features are seldom far from collinear, and count together; those of a sparse matrix hardly overlap.
+    Those of a class count together, unless a block says that its features hardly overlap.
     """
-    dense = [k for k, block in enumerate(blocks) if not block.is_sparse]
+    dense = [k for k, block in enumerate(blocks) if not block.one_by_one]
     determined = np.zeros(len(blocks))
     for k in set(range(len(blocks))) - set(dense):
         curvature = blocks[k].curvature(C)

@@ -20,9 +20,9 @@ from tests.bench.timing import make_scores, median_cpu_seconds
 
 N_CLUSTERS = 4
 CALIBRATORS = [
-    PlattScaling(),
-    TemperatureScaling(),
-    BetaCalibration(),
+    PlattScaling(prior=None),
+    TemperatureScaling(prior=None),
+    BetaCalibration(prior=None),
     HistogramBinning(n_bins=15),
     IsotonicCalibration(),
     BayesianBinning(),
@@ -56,8 +56,8 @@ def cost_of_clusters(n=100_000, repeats=15):
         W = soft.fit(data.Z[:10_000]).transform(data.Z)
         alone, clustered = [], []
         for _ in range(repeats):  # in turn, so that both meet the same load
-            alone.append(median_cpu_seconds(PlattScaling().fit, P, data.y)[0])
-            clustered.append(median_cpu_seconds(fit_clusters, P, data.y, W, PlattScaling())[0])
+            alone.append(median_cpu_seconds(PlattScaling(prior=None).fit, P, data.y)[0])
+            clustered.append(median_cpu_seconds(fit_clusters, P, data.y, W, PlattScaling(prior=None))[0])
         name = f"clustered Platt / Platt (n={n}, K={N_CLUSTERS}, memberships given, temperature {temperature:g})"
         yield Check(name, np.median(clustered) / np.median(alone), 2.0)
 
@@ -67,7 +67,12 @@ def peak_memory(n=1_000_000):
     P, y = make_scores(n, 2, np.random.default_rng(0))
     W = np.random.default_rng(1).dirichlet(np.ones(N_CLUSTERS), n)
     fits = {type(calibrator).__name__: (calibrator.fit, P, y) for calibrator in CALIBRATORS}
-    fits["ClusteredCalibration (memberships given)"] = (partial(fit_clusters, calibrator=PlattScaling()), P, y, W)
+    fits["ClusteredCalibration (memberships given)"] = (
+        partial(fit_clusters, calibrator=PlattScaling(prior=None)),
+        P,
+        y,
+        W,
+    )
     for name, (fit, *data) in fits.items():
         tracemalloc.start()
         fit(*data)
@@ -82,7 +87,7 @@ def seconds_to_predict(n, n_clusters, n_classes, n_cal=2_000, repeats=5):
     P_cal, y_cal = make_scores(n_cal, n_classes, rng)
     P, _ = make_scores(n, n_classes, rng)
     Z_cal, Z = rng.normal(size=(n_cal, 8)), rng.normal(size=(n, 8))
-    model = ClusteredCalibration(VectorScaling(), n_clusters, random_state=0).fit(P_cal, y_cal, Z_cal)
+    model = ClusteredCalibration(VectorScaling(prior=None), n_clusters, random_state=0).fit(P_cal, y_cal, Z_cal)
     return median_cpu_seconds(model.predict_proba, P, Z, repeats=repeats)[0]
 
 

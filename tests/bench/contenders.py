@@ -29,7 +29,7 @@ class Contender:
         return self.library == "clustcal" or find_spec(MODULES.get(self.library, self.library)) is not None
 
 
-MODULES = {"scikit-learn": "sklearn"}
+MODULES = {"scikit-learn": "sklearn", "venn-abers": "venn_abers", "cir-model": "cir_model"}
 
 
 def ours(calibrator):
@@ -110,16 +110,48 @@ def probcal(name):
     return fit
 
 
+def venn_abers(P, y):
+    model = import_module("venn_abers").VennAbers()
+    model.fit(P, y)
+    return lambda P: model.predict_proba(P)[0]
+
+
+def centred_isotonic_of_cir_model(P, y):
+    model = import_module("cir_model").CenteredIsotonicRegression(out_of_bounds="clip")
+    model.fit(P[:, 1], y.astype(float))
+    return lambda P: two_columns(model.predict(P[:, 1]))
+
+
+def sigmoid_of_scikit_learn(P, y):
+    """Platt's smoothed targets, on the logit."""
+    features = lambda P: logit(np.clip(P[:, 1], EPS, 1 - EPS))
+    model = import_module("sklearn.calibration")._SigmoidCalibration().fit(features(P), y)
+    return lambda P: two_columns(model.predict(features(P)))
+
+
+paper_dirichlet = clustcal.DirichletCalibration(l2=1e-3, shrink_to="zero")
 near_temperature = clustcal.DirichletCalibration(l2=1.0, shrink_to="temperature")
 BBQ = {"score_function": "BIC", "equal_intervals": True, "detection": False, "independent_probabilities": False}
 CONTENDERS = [
-    Contender("Platt", "clustcal", ours(clustcal.PlattScaling())),
+    Contender("Platt, prior", "clustcal", ours(clustcal.PlattScaling())),
+    Contender("Platt, prior", "scikit-learn", sigmoid_of_scikit_learn),
+    Contender("Venn-Abers", "clustcal", ours(clustcal.VennAbersCalibration()), up_to=100_000),
+    Contender("Venn-Abers", "venn-abers", venn_abers, up_to=100_000),
+    Contender("centred isotonic", "clustcal", ours(clustcal.CentredIsotonicCalibration()), up_to=100_000),
+    Contender("centred isotonic", "cir-model", centred_isotonic_of_cir_model, up_to=100_000),
+    Contender("structured", "clustcal", ours(clustcal.StructuredScaling()), multiclass=True),
+    Contender("structured", "probmetrics", probmetrics("sms"), multiclass=True),
+    Contender("vector, prior", "clustcal", ours(clustcal.VectorScaling()), multiclass=True),
+    Contender("vector, prior", "probmetrics", probmetrics("svs"), multiclass=True),
+    Contender("Dirichlet, prior", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
+    Contender("Dirichlet, prior", "probmetrics", probmetrics("sms"), multiclass=True),
+    Contender("Platt", "clustcal", ours(clustcal.PlattScaling(prior=None))),
     Contender("Platt", "scikit-learn", logistic_regression_on_logit),
     Contender("Platt", "probcal", probcal("PlattCalibrator")),
-    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling())),
+    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling(prior=None))),
     Contender("temperature", "netcal", netcal("scaling.TemperatureScaling")),
     Contender("temperature", "probmetrics", probmetrics("temp-scaling")),
-    Contender("Beta", "clustcal", ours(clustcal.BetaCalibration())),
+    Contender("Beta", "clustcal", ours(clustcal.BetaCalibration(prior=None))),
     Contender("Beta", "betacal", beta_of_betacal),
     Contender("Beta", "probcal", probcal("BetaCalibrator")),
     Contender("histogram", "clustcal", ours(clustcal.HistogramBinning(n_bins=15))),
@@ -128,14 +160,14 @@ CONTENDERS = [
     Contender("BBQ (BIC)", "netcal", netcal("binning.BBQ", **BBQ), up_to=100_000),
     Contender("isotonic", "clustcal", ours(clustcal.IsotonicCalibration())),
     Contender("isotonic", "scikit-learn", isotonic_of_scikit_learn),
-    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling()), multiclass=True),
+    Contender("temperature", "clustcal", ours(clustcal.TemperatureScaling(prior=None)), multiclass=True),
     Contender("temperature", "scikit-learn", temperature_of_scikit_learn, multiclass=True),
     Contender("temperature", "netcal", netcal("scaling.TemperatureScaling"), multiclass=True),
-    Contender("vector", "clustcal", ours(clustcal.VectorScaling()), multiclass=True),
+    Contender("vector", "clustcal", ours(clustcal.VectorScaling(prior=None)), multiclass=True),
     Contender("vector", "probmetrics", probmetrics("svs"), multiclass=True),
     Contender("Dirichlet", "clustcal", ours(clustcal.DirichletCalibration(odir=(1.0, 0.1))), multiclass=True),
     Contender("Dirichlet", "probmetrics", probmetrics("sms"), multiclass=True),
-    Contender("Dirichlet (l2)", "clustcal", ours(clustcal.DirichletCalibration()), multiclass=True),
+    Contender("Dirichlet (l2)", "clustcal", ours(paper_dirichlet), multiclass=True),
     Contender("Dirichlet (l2)", "probmetrics", probmetrics("sms"), multiclass=True),
     Contender("Dirichlet (near T)", "clustcal", ours(near_temperature), multiclass=True),
     Contender("Dirichlet (near T)", "probmetrics", probmetrics("sms"), multiclass=True),

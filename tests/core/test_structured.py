@@ -27,7 +27,7 @@ def test_the_optimum_is_that_of_scipy_on_the_objective_written_out(data):
     blocks = [
         structured.Slopes(np.ones_like(base), 2.0, SURE),
         structured.Slopes(base, 5.0, SURE),
-        structured.Mixing(sparse.csr_matrix(np.exp(base)), strength, SURE),
+        structured.Mixing(sparse.csr_matrix(np.exp(base)), strength, SURE, one_by_one=True),
     ]
 
     def objective(x):
@@ -72,10 +72,10 @@ def test_what_the_data_determine_is_counted_by_the_trace_formula():
 
 
 def test_parameters_of_features_that_do_not_overlap_are_counted_one_by_one():
-    """Sparse features are taken for such; for them that is the trace formula."""
+    """Which is then the trace formula."""
     features, C = np.kron(np.eye(3), np.ones((20, 1))), np.random.default_rng(3).uniform(0, 0.25, (60, 2))
     strength = np.full((2, 3), 4.0)
-    blocks = [structured.Mixing(kind(features), strength, 1.0) for kind in (np.asarray, sparse.csr_matrix)]
+    blocks = [structured.Mixing(features, strength, 1.0, one_by_one=alone) for alone in (False, True)]
     dense, one_by_one = (structured._determined([block], [strength], C) for block in blocks)
     np.testing.assert_allclose(dense, one_by_one)
 
