@@ -9,10 +9,12 @@ from clustcal.calibrators.ensemble import EnsembleTemperatureScaling
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
 from clustcal.calibrators.local import LocalRecalibration
+from clustcal.calibrators.one_vs_rest_of_binary import OneVsRestCalibration
 from clustcal.calibrators.parametric import (
     BetaCalibration,
     DirichletCalibration,
     PlattScaling,
+    QuadraticScaling,
     TemperatureScaling,
     VectorScaling,
 )
@@ -33,8 +35,10 @@ __all__ = [
     "HistogramBinning",
     "IsotonicCalibration",
     "LocalRecalibration",
+    "OneVsRestCalibration",
     "PlattScaling",
     "PriorCorrection",
+    "QuadraticScaling",
     "SoftKMeans",
     "StructuredScaling",
     "TemperatureScaling",

@@ -10,7 +10,14 @@ from clustcal.calibrators.base import Calibrator
 from clustcal.core import families, priors, solvers, structured
 from clustcal.core.parameters import check_at_least_0, check_one_of, numbers_in, shown
 
-__all__ = ["BetaCalibration", "DirichletCalibration", "PlattScaling", "TemperatureScaling", "VectorScaling"]
+__all__ = [
+    "BetaCalibration",
+    "DirichletCalibration",
+    "PlattScaling",
+    "QuadraticScaling",
+    "TemperatureScaling",
+    "VectorScaling",
+]
 # What Dirichlet calibration may be pulled to.
 SHRINK_TO = ("zero", "temperature")
 
@@ -248,6 +255,59 @@ class BetaCalibration(ParametricCalibrator):
 
     def _prior_of(self, X, data):
         return priors.two_slopes_prior(priors.smoothing_tilt(X, data.codes, data.weights))
+
+
+class QuadraticScaling(ParametricCalibrator):
+    r"""Quadratic scaling: a quadratic function of the logit, for two classes; it need not increase.
+
+    .. math:: c_\theta(p) = \sigma(A z + C z^2 + B), \qquad z = \mathrm{logit}(p), \quad \theta = (A, C, B)
+
+    Parameters
+    ----------
+    classes : array-like of shape (2,), optional
+        The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` is that of `PlattScaling` for A and B, and C is 0 give or take 0.05. None is maximum likelihood.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    theta_ : ndarray of shape (3,)
+        A, C and B; (1, 0, 0) leaves scores unchanged.
+    n_iter_ : int
+        Newton iterations.
+
+    References
+    ----------
+    The logistic recalibration with a squared term by which medical models are examined; D. R. Cox, "Two further
+    applications of a model for binary regression", Biometrika, 1958, without it.
+
+    Examples
+    --------
+    Three scores, three observed frequencies, of which the last falls:
+
+    >>> import numpy as np
+    >>> from clustcal import QuadraticScaling
+    >>> p, y = np.repeat([0.2, 0.5, 0.8], 4), [0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1]
+    >>> QuadraticScaling(prior=None).fit(p, y).predict_proba([0.2, 0.5, 0.8])[:, 1].round(3)
+    array([0.25, 0.75, 0.5 ])
+    """
+
+    def __init__(self, classes=None, from_logits=False, prior="auto"):
+        self.classes = classes
+        self.from_logits = from_logits
+        self.prior = prior
+
+    def family(self, n_classes):
+        """Return the parametric family for this number of classes."""
+        _binary_only(n_classes, "QuadraticScaling", "StructuredScaling")
+        return families.QUADRATIC
+
+    def _prior_of(self, X, data):
+        return priors.quadratic_prior(priors.smoothing_tilt(X, data.codes, data.weights))
 
 
 def _found(theta, n_iter):

@@ -139,6 +139,17 @@ BETA = BinaryFamily(
     np.array([1.0, 1.0, 0.0]),
     **_bounds(_POSITIVE, _POSITIVE, _FREE),
 )
+QUADRATIC = BinaryFamily(
+    "quadratic",
+    lambda p, not_p: _square(np.log(p / not_p)),
+    lambda z: _square(z),
+    np.array([1.0, 0.0, 0.0]),
+    **_bounds(_FREE, _FREE, _FREE),
+)
+
+
+def _square(z):
+    return [z, z**2, np.ones_like(z)]
 
 
 def _batches(n, size=BATCH):

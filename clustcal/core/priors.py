@@ -13,6 +13,8 @@ SLOPE, SLOPE_SD = 0.5, 0.5
 INTERCEPT_SD = 2.0
 # Of the difference of the two slopes of Beta calibration.
 SKEW_SD = 0.25
+# Of the coefficient of the squared logit in quadratic scaling.
+BEND_SD = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ def slope_prior(n_intercepts, tilt=0.0):
     """Return the prior of one slope, followed by an intercept if there is one."""
     centre = np.array([SLOPE, 0.0])[: 1 + n_intercepts]
     return Prior(centre, np.array([SLOPE_SD, INTERCEPT_SD])[: 1 + n_intercepts] ** -2.0, tilt)
+
+
+def quadratic_prior(tilt=0.0):
+    """Return the prior of a slope, of the coefficient of the squared logit, and of an intercept."""
+    return Prior(np.array([SLOPE, 0.0, 0.0]), np.array([SLOPE_SD, BEND_SD, INTERCEPT_SD]) ** -2.0, tilt)
 
 
 def two_slopes_prior(tilt=0.0):

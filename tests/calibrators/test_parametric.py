@@ -13,11 +13,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import clustcal
-from clustcal import BetaCalibration, DirichletCalibration, PlattScaling, TemperatureScaling, VectorScaling
+from clustcal import (
+    BetaCalibration,
+    DirichletCalibration,
+    PlattScaling,
+    QuadraticScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from tests.calibrators.interface import CHECKS, make_data, name_of
 
 LIKELIHOOD = [PlattScaling(prior=None), TemperatureScaling(prior=None), BetaCalibration(prior=None)]
-BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration(), *LIKELIHOOD]
+BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration(), QuadraticScaling(), *LIKELIHOOD]
 MULTICLASS = [
     TemperatureScaling(),
     TemperatureScaling(prior=None),
@@ -38,6 +45,13 @@ class TestAgainstOthers:
         peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(logit(self.p)[:, None], self.y)
         np.testing.assert_allclose(
             PlattScaling(prior=None).fit(self.p, self.y).theta_, [peer.coef_[0, 0], peer.intercept_[0]], atol=1e-6
+        )
+
+    def test_quadratic_scaling_is_logistic_regression_on_the_logit_and_its_square(self):
+        z = logit(self.p)
+        peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(np.column_stack([z, z**2]), self.y)
+        np.testing.assert_allclose(
+            QuadraticScaling(prior=None).fit(self.p, self.y).theta_, [*peer.coef_[0], peer.intercept_[0]], atol=1e-6
         )
 
     def test_temperature_is_logistic_regression_without_intercept(self):
