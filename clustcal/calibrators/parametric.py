@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import Calibrator
-from clustcal.core import families, priors, solvers, structured
+from clustcal.core import evidence, families, priors, solvers
 from clustcal.core.parameters import check_at_least_0, check_one_of, numbers_in, shown
 
 __all__ = [
@@ -383,7 +383,7 @@ class VectorScaling(ParametricCalibrator):
     def _find(self, family, X, data):
         if self.prior is None:
             return super()._find(family, X, data)
-        inverse, (intercepts, slopes), strengths, n_iter = structured.near_temperature(X, data.codes, data.weights)
+        inverse, (intercepts, slopes), strengths, n_iter = evidence.near_temperature(X, data.codes, data.weights)
         theta = np.concatenate([inverse * (1 + slopes), intercepts])
         precision = np.repeat([strengths[1] / inverse**2, strengths[0]], data.n_classes)
         return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision)
@@ -470,7 +470,7 @@ class DirichletCalibration(ParametricCalibrator):
         if not self._is_auto():
             return super()._find(family, X, data)
         n_classes = data.n_classes
-        found = structured.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
+        found = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
         inverse, (intercepts, slopes, off_diagonal), strengths, n_iter = found
         V = inverse * (np.diag(1 + slopes) + off_diagonal)
         theta = np.column_stack([V, intercepts]).ravel()

@@ -1,6 +1,6 @@
 """Structured scaling: temperature scaling, and what the data say beyond it, however many classes there are.
 
-Builds on `core.structured` for the fit.
+Builds on `core.evidence` for the fit.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 from clustcal.calibrators.base import Calibrator
-from clustcal.core import structured
+from clustcal.core import evidence
 from clustcal.core.probabilities import log_probabilities
 
 __all__ = ["StructuredScaling"]
@@ -104,15 +104,15 @@ class StructuredScaling(Calibrator):
     def _fit(self, data):
         codes, weights = data.codes, data.weights
         U = _log_probabilities(data.scores)
-        inverse = structured.inverse_temperature(U, codes, weights)
+        inverse = evidence.inverse_temperature(U, codes, weights)
         self.temperature_ = 1 / inverse
         self._uniform = 1 / max(weights.sum() * data.n_classes, 1.0)
         base = self._tempered(U)
-        blocks = structured.slopes_of_classes(base)
-        log_matrix = structured.matrix_on_logs(base, weights)
+        blocks = evidence.slopes_of_classes(base)
+        log_matrix = evidence.matrix_on_logs(base, weights)
         matrix = _matrix_on_probabilities(base, weights) if weights.sum() >= data.n_classes else None
         blocks += [block for block in (log_matrix, matrix) if block is not None]
-        thetas, self.factors_, self.n_iter_ = structured.fit(base, blocks, codes, weights)
+        thetas, self.factors_, self.n_iter_ = evidence.fit(base, blocks, codes, weights)
         matrices = iter(thetas[2:])
         self.intercepts_, self.slopes_ = thetas[:2]
         self.log_matrix_ = None if log_matrix is None else _without_diagonal(next(matrices))
@@ -148,8 +148,8 @@ def _matrix_on_probabilities(base, weights):
     together = (weights[:, None] * Q).T @ Q
     pairs = ~np.eye(len(together), dtype=bool)
     strength = np.maximum(PAIRS / np.maximum(together / together[pairs].mean(), RARE), LEAST)
-    np.fill_diagonal(strength, structured.NEVER)
-    return structured.Mixing(_exceeding(Q), strength, structured.WORTH, one_by_one=True)
+    np.fill_diagonal(strength, evidence.NEVER)
+    return evidence.Mixing(_exceeding(Q), strength, evidence.WORTH, one_by_one=True)
 
 
 def _without_diagonal(matrix):

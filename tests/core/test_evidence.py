@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from clustcal.core import structured
+from clustcal.core import evidence
 
 SURE = 1e12  # strengths that are worth this many parameters stay where they are
 
@@ -25,9 +25,9 @@ def test_the_optimum_is_that_of_scipy_on_the_objective_written_out(data):
     n_classes = base.shape[1]
     strength = np.full((n_classes, n_classes), 7.0)
     blocks = [
-        structured.Slopes(np.ones_like(base), 2.0, SURE),
-        structured.Slopes(base, 5.0, SURE),
-        structured.Mixing(sparse.csr_matrix(np.exp(base)), strength, SURE, one_by_one=True),
+        evidence.Slopes(np.ones_like(base), 2.0, SURE),
+        evidence.Slopes(base, 5.0, SURE),
+        evidence.Mixing(sparse.csr_matrix(np.exp(base)), strength, SURE, one_by_one=True),
     ]
 
     def objective(x):
@@ -37,7 +37,7 @@ def test_the_optimum_is_that_of_scipy_on_the_objective_written_out(data):
         return nll + intercepts @ intercepts + 2.5 * slopes @ slopes + 3.5 * np.sum(matrix**2)
 
     found = minimize(objective, np.zeros(15), method="BFGS", options={"gtol": 1e-5}).x
-    thetas, factors, _ = structured.fit(base, blocks, codes, weights)
+    thetas, factors, _ = evidence.fit(base, blocks, codes, weights)
     assert factors == pytest.approx([1, 1, 1], rel=1e-6)
     np.testing.assert_allclose(np.concatenate([np.ravel(theta) for theta in thetas]), found, atol=1e-4)
 
@@ -50,7 +50,7 @@ def test_strengths_follow_the_size_of_what_there_is_to_correct():
     for spread in (0.0, 1.5):
         truth = softmax(base + spread * rng.normal(size=12), axis=1)
         codes = (truth.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-        factors.append(structured.fit(base, structured.slopes_of_classes(base), codes, np.ones(4000))[1][0])
+        factors.append(evidence.fit(base, evidence.slopes_of_classes(base), codes, np.ones(4000))[1][0])
     assert 2 * factors[1] < 1 < factors[0] / 2
 
 
@@ -59,14 +59,14 @@ def test_what_the_data_determine_is_counted_by_the_trace_formula():
     rng = np.random.default_rng(2)
     features, U, C = rng.normal(size=(50, 4)), rng.normal(size=(50, 4)), rng.uniform(0, 0.25, (50, 4))
     tau, matrix = np.full(4, 3.0), np.full((4, 4), 5.0)
-    blocks = [structured.Slopes(features, 3.0, 1.0), structured.Mixing(U, matrix, 1.0)]
+    blocks = [evidence.Slopes(features, 3.0, 1.0), evidence.Mixing(U, matrix, 1.0)]
     expected = np.zeros(2)
     for label in range(4):
         F = np.column_stack([features[:, label], U])
         covariance = np.linalg.inv(F.T @ np.diag(C[:, label]) @ F + np.diag([3.0, 5, 5, 5, 5]))
         expected += [1 - 3 * covariance[0, 0], 4 - 5 * np.trace(covariance[1:, 1:])]
-    np.testing.assert_allclose(structured._determined(blocks, [tau, matrix], C), expected)
-    alone = structured._determined(blocks[:1], [tau], C)
+    np.testing.assert_allclose(evidence._determined(blocks, [tau, matrix], C), expected)
+    alone = evidence._determined(blocks[:1], [tau], C)
     h = np.sum(C * features**2, axis=0)
     assert alone == pytest.approx([np.sum(h / (h + 3))])
 
@@ -75,13 +75,13 @@ def test_parameters_of_features_that_do_not_overlap_are_counted_one_by_one():
     """Which is then the trace formula."""
     features, C = np.kron(np.eye(3), np.ones((20, 1))), np.random.default_rng(3).uniform(0, 0.25, (60, 2))
     strength = np.full((2, 3), 4.0)
-    blocks = [structured.Mixing(features, strength, 1.0, one_by_one=alone) for alone in (False, True)]
-    dense, one_by_one = (structured._determined([block], [strength], C) for block in blocks)
+    blocks = [evidence.Mixing(features, strength, 1.0, one_by_one=alone) for alone in (False, True)]
+    dense, one_by_one = (evidence._determined([block], [strength], C) for block in blocks)
     np.testing.assert_allclose(dense, one_by_one)
 
 
 def test_a_matrix_is_left_out_where_its_prior_leaves_no_room():
     rng = np.random.default_rng(3)
     few, many = (log_softmax(rng.normal(0, 2, (300, n_classes)), axis=1) for n_classes in (5, 60))
-    assert structured.matrix_on_logs(few, np.ones(300)) is not None
-    assert structured.matrix_on_logs(many, np.ones(300)) is None
+    assert evidence.matrix_on_logs(few, np.ones(300)) is not None
+    assert evidence.matrix_on_logs(many, np.ones(300)) is None
