@@ -430,7 +430,8 @@ stored_nll = lambda runs, split: runs.set_index(key).sort_index().loc[(300, 8, s
 
 def run_again(scores, rows, split):
     part = {kind: np.take(scores[f"{kind}_cal"], rows, axis=0) for kind in ("P", "y")}
-    fitted = ClusteredCalibration(random_state=split).fit(part["P"], part["y"], scores["Z_cal"]["shap"][rows])
+    fitted = ClusteredCalibration(PlattScaling(prior=None), random_state=split)
+    fitted.fit(part["P"], part["y"], scores["Z_cal"]["shap"][rows])
     q = fitted.predict_proba(scores.P_test, scores.Z_test["shap"])[:, 1]
     return np.float32(-np.mean(scores.y_test * np.log(q) + (1 - scores.y_test) * np.log(1 - q)))
 
