@@ -16,7 +16,7 @@ def stopped_forecast(calibrator, cal, test, iterations):
     Parameters
     ----------
     calibrator : ClusteredCalibration
-        Fitted to the calibration part: its clusters and family are used, not its parameters.
+        Fitted to the calibration part: its clusters and family are used, not its parameters or its prior.
     cal, test : Part
         See :class:`clustcal.experiments.tabular.units.Part`.
     iterations : int

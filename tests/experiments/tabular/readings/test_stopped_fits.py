@@ -22,7 +22,8 @@ def parts():
 @pytest.mark.parametrize("loss", ["mean", "sum"])
 def test_without_a_stop_it_is_clustered_calibration(parts, family, loss):
     cal, test = parts
-    calibrator = ClusteredCalibration(family(), temperature=0.1, loss=loss, random_state=0).fit(cal.P, cal.y, cal.Z)
+    calibrator = ClusteredCalibration(family(prior=None), temperature=0.1, loss=loss, random_state=0)
+    calibrator.fit(cal.P, cal.y, cal.Z)
     found = stopped_forecast(calibrator, cal, test, iterations=10_000)
     assert_allclose(found, calibrator.predict_proba(test.P, test.Z), atol=2e-3)
 
