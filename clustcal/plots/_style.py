@@ -24,9 +24,9 @@ def check_results(name, results, *keys, several=True):
     if not items and several:
         raise ValueError(f"{name} is empty; expected at least one.")
     missing = [key for item in items for key in keys if not isinstance(item, Mapping) or key not in item]
-    if missing or (several and not isinstance(results, Mapping)):
+    if missing:
         what = "a mapping from names to such results" if several else "such a result"
-        raise ValueError(f"{name} lacks {missing[0] if missing else 'names'!r}; expected {what}, see the docstring.")
+        raise ValueError(f"{name} lacks {missing[0]!r}; expected {what}, see the docstring.")
 
 
 def next_look(drawn):

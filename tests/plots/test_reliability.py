@@ -1,48 +1,15 @@
-"""Figures: what is drawn where, what it says, and that it stays legible; the look itself is for eyes."""
+"""Reliability diagrams and bars: points, bands, panels and words are those of the curve."""
 
-import subprocess
-import sys
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_rgb
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from clustcal import plots
-from clustcal.metrics import rejection_curve, reliability_curve
-from clustcal.plots import (
-    ReliabilityDisplay,
-    plot_clusters,
-    plot_pipeline,
-    plot_rejection_curves,
-    plot_reliability_bars,
-    style,
-    use_style,
-)
-
-
-@pytest.fixture(autouse=True)
-def _without_a_window_and_with_clean_settings():
-    with plt.rc_context(), plt.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def data():
-    rng = np.random.default_rng(0)
-    p = rng.beta(1, 2, size=600)
-    return (rng.random(600) < p**1.5).astype(int), p
-
-
-def legend_texts(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-# Reliability diagram ------------------------------------------------------------------------------------------
+from clustcal.metrics import reliability_curve
+from clustcal.plots import ReliabilityDisplay, plot_reliability_bars, style
+from tests.plots.legends import legend_texts
 
 
 def test_points_are_those_of_the_reliability_curve(data):
@@ -244,9 +211,6 @@ def test_options_that_make_no_figure_are_refused(data, kwargs, message):
         ReliabilityDisplay.from_predictions(*data, **kwargs)
 
 
-# Bars of Fig. 1 -------------------------------------------------------------------------------------------------
-
-
 def test_bars_stand_in_pairs_of_prediction_and_frequency(data):
     ax = plot_reliability_bars(*data, n_bins=5, name="before")
     curve = reliability_curve(*data, n_bins=5)
@@ -270,119 +234,3 @@ def test_bars_are_orange_and_blue_as_in_the_paper_and_differ_without_colour(data
     red, _, blue = to_rgb(observed[0].get_facecolor())
     assert blue > red
     assert observed[0].get_hatch() != predicted[0].get_hatch()
-
-
-# Rejection curves and clusters ------------------------------------------------------------------------------------
-
-
-def test_rejection_curves_are_drawn_as_given_with_markers_of_their_own(data):
-    y, p = data
-    curves = {"base": rejection_curve(y, p), "other": rejection_curve(y, p**2)}
-    ax = plot_rejection_curves(curves)
-    assert legend_texts(ax) == ["base", "other"]
-    for line, curve in zip(ax.lines, curves.values(), strict=True):
-        assert line.get_ydata() == pytest.approx(curve.error)
-    assert len({line.get_marker() for line in ax.lines}) == 2
-    assert ax.get_ylim()[0] == 0
-
-
-def test_rejection_curves_with_limits_get_a_band(data):
-    curve = rejection_curve(*data)
-    curve.low, curve.high = curve.error - 0.01, curve.error + 0.01
-    assert len(plot_rejection_curves({"base": curve}).collections) == 1
-
-
-def test_no_rejection_curve_is_refused():
-    with pytest.raises(ValueError, match="curves is empty"):
-        plot_rejection_curves({})
-
-
-def test_clusters_differ_in_colour_and_marker_and_are_counted():
-    ax = plot_clusters([[0, 0], [1, 0], [5, 5]], ["b", "b", "a"], axis_names=("age", "BMI"), centres=False)
-    assert legend_texts(ax) == ["cluster a (n = 1)", "cluster b (n = 2)"]
-    a, b = ax.collections
-    assert a.get_offsets().tolist() == [[5, 5]]
-    assert not np.array_equal(a.get_facecolor(), b.get_facecolor())
-    assert len(a.get_paths()[0].vertices) != len(b.get_paths()[0].vertices)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "BMI")
-
-
-def test_memberships_are_drawn_as_their_largest():
-    ax = plot_clusters([[0, 0], [1, 0]], [[0.9, 0.1], [0.2, 0.8]], names=["old", "young"])
-    assert legend_texts(ax) == ["old (n = 1)", "young (n = 1)"]
-
-
-@pytest.mark.parametrize(
-    ("points", "clusters", "kwargs", "message"),
-    [
-        ([[0, 0, 0]], [0], {}, "points has shape"),
-        ([[0, 0]], [0, 1], {}, "clusters has shape"),
-        ([[0, 0]], [0], {"names": ["a", "b"]}, "names has 2 entries"),
-    ],
-)
-def test_points_that_make_no_map_are_refused(points, clusters, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        plot_clusters(points, clusters, **kwargs)
-
-
-# Style -----------------------------------------------------------------------------------------------------------
-
-OKABE_ITO = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
-
-
-def test_the_pipeline_names_its_stages_in_boxes_that_do_not_overlap():
-    ax = plot_pipeline()
-    texts = " ".join(text.get_text() for text in ax.texts)
-    assert [
-        word for word in ("classifier", "representation", "memberships", "global", "mixture") if word not in texts
-    ] == []
-    boxes = [box.get_window_extent() for box in ax.patches]
-    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
-
-
-def test_the_cycle_is_okabe_itos_and_its_first_four_differ_in_line_style_too():
-    with style():
-        cycle = list(mpl.rcParams["axes.prop_cycle"])
-    assert {to_hex(entry["color"]) for entry in cycle} == OKABE_ITO
-    assert len({entry["linestyle"] for entry in cycle[:4]}) == 4
-
-
-def test_grounds_are_white_and_opaque():
-    with style():
-        for key in ("figure.facecolor", "axes.facecolor", "savefig.facecolor"):
-            assert to_hex(mpl.rcParams[key]) == "#ffffff"
-        assert not mpl.rcParams["savefig.transparent"]
-
-
-@pytest.mark.parametrize("draw", ["diagram", "bars", "rejection", "clusters"])
-def test_no_text_is_smaller_than_10_points(data, draw):
-    with style():
-        if draw == "diagram":
-            figure = ReliabilityDisplay.from_predictions(*data, name="model").figure_
-        elif draw == "bars":
-            figure = plot_reliability_bars(*data).figure
-        elif draw == "rejection":
-            figure = plot_rejection_curves({"model": rejection_curve(*data)}).figure
-        else:
-            figure = plot_clusters(np.zeros((2, 2)), [0, 1]).figure
-        figure.canvas.draw()
-        sizes = [t.get_fontsize() for t in figure.findobj(mpl.text.Text) if t.get_text() and t.get_visible()]
-    assert min(sizes) >= 10
-
-
-def test_the_style_ends_with_its_context_and_stays_after_use_style():
-    before = mpl.rcParams["axes.spines.top"]
-    with style():
-        assert mpl.rcParams["axes.spines.top"] is False
-    assert mpl.rcParams["axes.spines.top"] == before
-    use_style()
-    assert mpl.rcParams["axes.spines.top"] is False
-
-
-def test_importing_the_plots_does_not_start_pyplot():
-    code = "import sys, clustcal.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_all_that_is_offered_exists():
-    assert all(callable(getattr(plots, name)) for name in plots.__all__)
