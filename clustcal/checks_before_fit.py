@@ -1,8 +1,13 @@
 """What a `CalibratedClassifier` finds out before it fits anything: an estimator, a calibrator or a representation that
 cannot serve, one that would see rows twice, and axes that differ between folds."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier
@@ -18,6 +23,7 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from clustcal.core.array_types import Estimator, Inputs, Labels
 from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
 from clustcal.representations.tree_models import last_step, package_of, unfrozen
 
@@ -29,7 +35,7 @@ NAMED_AFTER_COLUMNS = (
 )
 
 
-def check_estimator(estimator):
+def check_estimator(estimator: Estimator) -> None:
     """Raise a ValueError unless the estimator can give scores of classes."""
     inner = unfrozen(estimator)
     gives_scores = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function") or _will_give_scores(inner)
@@ -44,14 +50,14 @@ def check_estimator(estimator):
         )
 
 
-def _will_give_scores(estimator):
+def _will_give_scores(estimator: Estimator) -> bool:
     """Whether it is a stack that ends in scikit-learn's default, or is around one, which gives scores once fitted."""
     while isinstance(estimator, (Pipeline, GridSearchCV, RandomizedSearchCV)):
         estimator = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator.estimator
     return isinstance(estimator, StackingClassifier) and estimator.final_estimator is None
 
 
-def check_early_stopping(estimator, fit_params):
+def check_early_stopping(estimator: Estimator, fit_params: dict[str, Any]) -> None:
     """Raise a ValueError if a model that stops early would be fitted in folds without rows to stop by."""
     last = last_step(estimator)
     asks = package_of(last) == "xgboost" and last.early_stopping_rounds is not None
@@ -62,7 +68,7 @@ def check_early_stopping(estimator, fit_params):
         )
 
 
-def check_labels(y):
+def check_labels(y: ArrayLike) -> Labels:
     """Return y as an array of labels of at least two classes."""
     if y is None:
         raise ValueError("CalibratedClassifier requires y to be passed, but the target y is None.")
@@ -70,16 +76,16 @@ def check_labels(y):
         y = as_labels(y)  # missing values of some types of pandas cannot even be compared
     check_no_label_missing(y)
     check_no_types_mixed(y)
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    classes = np.unique(y)
+    labels: Labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    classes = np.unique(labels)
     if len(classes) == 1:
         raise ValueError(f"y holds 1 class only, {classes.tolist()[0]!r}; expected at least two.")
-    return y
+    return labels
 
 
-def check_calibrator(calibrator, classes, n, which):
+def check_calibrator(calibrator: Any, classes: Labels, n: int, which: str) -> None:
     """Raise a ValueError unless a calibrator serves these classes and n rows."""
     named = calibrator._classes_of_columns()
     if named is not None and np.asarray(named).tolist() != classes.tolist():
@@ -91,7 +97,9 @@ def check_calibrator(calibrator, classes, n, which):
     calibrator._check_number_of_rows(n, which)
 
 
-def check_representation(representation, estimator, X, n_classes, is_refitted):
+def check_representation(
+    representation: Estimator, estimator: Estimator, X: Inputs, n_classes: int, is_refitted: bool
+) -> None:
     """Raise an error if a representation cannot serve, or if a model in it may have been fitted to the rows X."""
     given = fitted_models_in(representation)
     if is_refitted and given:
@@ -106,7 +114,7 @@ def check_representation(representation, estimator, X, n_classes, is_refitted):
             part.check_beforehand(estimator if model is None else model, X, n_classes)
 
 
-def parts_of(representation):
+def parts_of(representation: Estimator) -> list[Any]:
     """Return a transformer and all that is within it, at any depth, frozen or not."""
     if isinstance(representation, FrozenEstimator):
         return parts_of(representation.estimator)
@@ -114,7 +122,7 @@ def parts_of(representation):
     return [representation, *(value for value in values if hasattr(value, "fit") and not isinstance(value, type))]
 
 
-def fitted_models_in(representation):
+def fitted_models_in(representation: Estimator) -> list[Any]:
     """Return the models in a representation that were fitted to labels: each ``model``, and each fitted classifier.
 
     A function may be the method of a classifier, as in ``FunctionTransformer(forest.apply)``.
@@ -128,7 +136,7 @@ def fitted_models_in(representation):
     return found
 
 
-def check_that_axes_agree(representation, estimator):
+def check_that_axes_agree(representation: Estimator, estimator: Estimator) -> None:
     """Raise a ValueError unless representations by the models of different folds can stand in one table.
 
     They can where every axis is a feature, and every feature is a function of columns of X that it is named after, or
@@ -149,7 +157,7 @@ def check_that_axes_agree(representation, estimator):
     )
 
 
-def step_with_own_axes(model):
+def step_with_own_axes(model: Estimator) -> str | None:
     """Return the name of a step before the last of a pipeline that does not keep the columns of X, or None."""
     if not isinstance(model, Pipeline):
         return None
@@ -157,7 +165,7 @@ def step_with_own_axes(model):
     return before[0] if before else step_with_own_axes(model.steps[-1][1])
 
 
-def keeps_axes(step):
+def keeps_axes(step: Any) -> bool:
     """Whether each column that a transformer puts out is a function of columns of its input, the same in every fold."""
     if step is None or isinstance(step, str):  # "passthrough", "drop"
         return True

@@ -4,11 +4,15 @@ Builds on the calibrators and on the representations, for which it is the scikit
 probabilities out.
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -29,6 +33,7 @@ from clustcal.checks_before_fit import (
     check_that_axes_agree,
 )
 from clustcal.cluster_table import cluster_table, columns_of
+from clustcal.core.array_types import Estimator, Floats, Folds, Integers, Labels, Matrix, Representation, Splits
 from clustcal.core.folds import make_folds
 from clustcal.core.labels import as_labels, names_of_features
 from clustcal.core.parameters import check_true_or_false
@@ -52,12 +57,12 @@ class Rows:
     """
 
     X: object
-    y: np.ndarray
-    weights: np.ndarray | None
-    Z: np.ndarray | None
-    classes: np.ndarray
+    y: Labels
+    weights: Floats | None
+    Z: Matrix
+    classes: Labels
 
-    def take(self, rows):
+    def take(self, rows: Integers) -> Rows:
         """Return some of the rows."""
         pick = lambda values: None if values is None else _safe_indexing(values, rows)
         return replace(self, X=pick(self.X), y=self.y[rows], weights=pick(self.weights), Z=pick(self.Z))
@@ -67,20 +72,20 @@ class Rows:
 class CalibratedMember:
     """One fitted model with the representation and the calibrator that go with it."""
 
-    estimator: object
+    estimator: Estimator
     scores: ModelScores = field(repr=False)
-    representation: object
+    representation: Estimator
     calibrator: Calibrator
 
-    def predict_proba(self, X, Z=None):
+    def predict_proba(self, X: Any, Z: Representation | None = None) -> Floats:
         """Return calibrated probabilities, shape (n, L)."""
         return self.calibrator.predict_proba(self.calibrator_input(X), self.represent(X, Z))
 
-    def calibrator_input(self, X):
+    def calibrator_input(self, X: Any) -> Floats:
         """Return the scores of rows in the form in which the calibrator takes them."""
         return in_form_of(self.calibrator, self.scores.read(X), self.scores.are_logits)
 
-    def represent(self, X, Z=None):
+    def represent(self, X: Any, Z: Representation | None = None) -> Any:
         """Return Z as given, or else the representation of rows, or None if there is none."""
         return Z if Z is not None or self.representation is None else self.representation.transform(X)
 
@@ -187,14 +192,28 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (2, 2)
     """
 
-    def __init__(self, estimator, calibrator=None, representation=None, cv=None, ensemble=True):
+    def __init__(
+        self,
+        estimator: Estimator,
+        calibrator: Calibrator | None = None,
+        representation: Estimator | Literal["data"] | None = None,
+        cv: Splits | None = None,
+        ensemble: bool = True,
+    ) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.representation = representation
         self.cv = cv
         self.ensemble = ensemble
 
-    def fit(self, X, y, sample_weight=None, Z=None, **fit_params):
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        Z: Representation | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the calibrator, and the estimator too unless it is frozen.
 
         Parameters
@@ -215,19 +234,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._check_parameters(fit_params)
-        y = check_labels(y)
-        X, y = indexable(X, y)
+        X, labels = indexable(X, check_labels(y))
         names_of_Z = names_of_features(Z)
         if Z is not None:
-            Z = as_representation(Z, len(y))
-        weights = None if sample_weight is None else as_weights(sample_weight, len(y))
-        data = Rows(X, y, weights, Z, self._classes_of(y))
+            Z = as_representation(Z, len(labels))
+        weights = None if sample_weight is None else as_weights(sample_weight, len(labels))
+        data = Rows(X, labels, weights, Z, self._classes_of(labels))
         if self._is_frozen():
-            self._check_beforehand(data, len(y), "rows")
+            self._check_beforehand(data, len(labels), "rows")
             members = [self._fit_member(unfrozen(self.estimator), data)]
         else:
             folds = self._folds(data)
-            n, which = len(y), "rows"
+            n, which = len(labels), "rows"
             if self.ensemble:
                 n = min(len(_rows_to_calibrate_on(data, fold)) for fold in folds)
                 which = "rows that a fold holds out"
@@ -242,12 +260,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             member.calibrator._names_of_Z = names_of_Z
         self.classes_, self.calibrated_classifiers_ = data.classes, members
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
             if hasattr(members[0].estimator, name):
                 setattr(self, name, getattr(members[0].estimator, name))
         return self
 
-    def predict_proba(self, X, Z=None):
+    def predict_proba(self, X: Any, Z: Representation | None = None) -> Floats:
         """Return calibrated probabilities.
 
         Parameters
@@ -264,29 +282,29 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return _mean([member.predict_proba(X, Z) for member in self.calibrated_classifiers_])
 
-    def predict(self, X, Z=None):
+    def predict(self, X: Any, Z: Representation | None = None) -> Labels:
         """Return the most probable label of every row after calibration, shape (n,); X and Z as `predict_proba`."""
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X, Z).argmax(axis=1)]
 
-    def predict_scores(self, X):
+    def predict_scores(self, X: Any) -> Floats:
         """Return the probabilities of the estimator before calibration, shape (n, L); the mean over members."""
         check_is_fitted(self)
         return _mean([member.scores.probabilities(X) for member in self.calibrated_classifiers_])
 
     @property
-    def representation_(self):
+    def representation_(self) -> Estimator:
         return self._members()[0].representation
 
     @property
-    def estimator_(self):
+    def estimator_(self) -> Estimator:
         return self._only_member("estimator_").estimator
 
     @property
-    def calibrator_(self):
+    def calibrator_(self) -> Calibrator:
         return self._only_member("calibrator_").calibrator
 
-    def cluster_summary(self, X, y=None, Z=None):
+    def cluster_summary(self, X: Any, y: ArrayLike | None = None, Z: Representation | None = None) -> pd.DataFrame:
         """Describe the clusters: what is typical of their rows, and how well calibrated they are.
 
         A row is counted in the cluster in which its membership is largest.
@@ -323,12 +341,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tables = [self._table_of(member, columns, X, y, Z) for member in self.calibrated_classifiers_]
         return tables[0] if len(tables) == 1 else pd.concat(tables, keys=range(len(tables)), names=["fold"])
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return what is routed where: see scikit-learn's metadata routing."""
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if not hasattr(self.estimator, "__sklearn_tags__"):
             return tags
@@ -338,7 +356,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
 
-    def _table_of(self, member, columns, X, y, Z):
+    def _table_of(
+        self, member: CalibratedMember, columns: pd.DataFrame, X: Any, y: Labels | None, Z: Representation | None
+    ) -> pd.DataFrame:
         """Return the table of the clusters of one member."""
         if not hasattr(member.calibrator, "memberships"):
             raise ValueError(f"calibrator is {member.calibrator!r}; expected a clustered one.")
@@ -349,17 +369,17 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         P = softmax(S, axis=1) if member.scores.are_logits else S
         return cluster_table(W, P, Q, self.classes_, y, columns)
 
-    def _is_frozen(self):
+    def _is_frozen(self) -> bool:
         """Whether the estimator only predicts: frozen by the user, or without a `fit`, as exported models are."""
         return isinstance(self.estimator, FrozenEstimator) or not hasattr(self.estimator, "fit")
 
-    def _members(self):
+    def _members(self) -> list[CalibratedMember]:
         members = vars(self).get("calibrated_classifiers_")
         if members is None:
             raise AttributeError("This CalibratedClassifier is not fitted yet.")
         return members
 
-    def _only_member(self, name):
+    def _only_member(self, name: str) -> CalibratedMember:
         members = self._members()
         if len(members) > 1:
             raise AttributeError(
@@ -367,7 +387,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return members[0]
 
-    def _check_parameters(self, fit_params):
+    def _check_parameters(self, fit_params: dict[str, Any]) -> None:
         check_estimator(self.estimator)
         if not isinstance(self._calibrator(2), Calibrator):
             raise ValueError(f"calibrator is {self.calibrator!r}; expected a calibrator of this package, unfitted.")
@@ -386,7 +406,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not self._is_frozen():
             check_early_stopping(self.estimator, fit_params)
 
-    def _check_beforehand(self, data, n, which):
+    def _check_beforehand(self, data: Rows, n: int, which: str) -> None:
         """Raise an error for all that can be known to fail later, before anything is fitted to n rows or more."""
         check_calibrator(self._calibrator(len(data.classes)), data.classes, n, which)
         if data.Z is not None:
@@ -398,7 +418,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if is_refitted and not self.ensemble and takes_a_model(representation):
                 check_that_axes_agree(representation, self.estimator)
 
-    def _classes_of(self, y):
+    def _classes_of(self, y: Labels) -> Labels:
         """Return the labels of the columns: those of a frozen estimator in its order, else those of y, sorted."""
         if not self._is_frozen():
             return np.unique(y)
@@ -416,7 +436,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"y holds the label {unknown.pop()!r}; expected one of {classes.tolist()}.")
         return classes
 
-    def _folds(self, data):
+    def _folds(self, data: Rows) -> Folds:
         weights = np.ones(len(data.y)) if data.weights is None else data.weights
         codes = np.searchsorted(data.classes, data.y)
         folds = make_folds(DEFAULT_FOLDS if self.cv is None else self.cv, codes, weights)
@@ -435,16 +455,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     raise ValueError(f"cv has a fold that {part} {found}; expected at least two classes in each.")
         return folds
 
-    def _fit_fold(self, data, params, fold):
+    def _fit_fold(self, data: Rows, params: dict[str, Any], fold: tuple[Integers, Integers]) -> CalibratedMember:
         """Return the member of one fold: the estimator of the other rows, the calibrator of the rows held out."""
         model = self._fit_estimator(data, params, fold[0])
         return self._fit_member(model, data.take(_rows_to_calibrate_on(data, fold)))
 
-    def _fit_estimator(self, data, params, rows):
+    def _fit_estimator(self, data: Rows, params: dict[str, Any], rows: Integers) -> Estimator:
         params = _check_method_params(data.X, params, rows)
         return _unfitted(self.estimator).fit(_safe_indexing(data.X, rows), data.y[rows], **params)
 
-    def _fit_member(self, model, data):
+    def _fit_member(self, model: Estimator, data: Rows) -> CalibratedMember:
         """Return the member of a fitted model, its representation and its calibrator fitted to other rows."""
         scores = ModelScores(model, data.classes)
         S = scores.learn(data.X)
@@ -455,7 +475,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Z = fit_and_transform(representation, data.X, data.weights)
         return self._calibrated(model, scores, S, representation, replace(data, Z=Z))
 
-    def _fit_to_all(self, data, params, folds):
+    def _fit_to_all(self, data: Rows, params: dict[str, Any], folds: Folds) -> CalibratedMember:
         """Return the one member of all rows, calibrated on what models of other rows say of each row."""
         Z = data.Z
         representation = self._representation(self.estimator, data.classes) if Z is None else None
@@ -484,7 +504,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         known = np.sort(np.concatenate([_rows_to_calibrate_on(data, fold) for fold in folds]))
         return self._calibrated(model, scores, S[known], representation, replace(data, Z=Z).take(known))
 
-    def _calibrated(self, model, scores, S, representation, data):
+    def _calibrated(
+        self, model: Estimator, scores: ModelScores, S: Floats, representation: Estimator, data: Rows
+    ) -> CalibratedMember:
         """Fit the calibrator to scores S and the representation of rows, and return the member."""
         scores.learn_scale(S, data.weights)
         if scores.scale != 1:
@@ -500,12 +522,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             model, scores, representation, calibrator.fit(S, data.y, data.Z, sample_weight=data.weights)
         )
 
-    def _calibrator(self, n_classes):
+    def _calibrator(self, n_classes: int) -> Calibrator:
         if self.calibrator is not None:
             return self.calibrator
         return PlattScaling() if n_classes == 2 else TemperatureScaling()
 
-    def _representation(self, model, classes):
+    def _representation(self, model: Estimator, classes: Labels) -> Estimator:
         """Return the representation to use, unfitted, or None."""
         if isinstance(self.representation, str):
             return StandardizedFeatures()
@@ -515,7 +537,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return None
         return default_representation(model, len(classes))
 
-    def _params_for_estimator(self, weights, fit_params):
+    def _params_for_estimator(self, weights: Floats | None, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the keywords for the estimator's `fit`."""
         if get_config()["enable_metadata_routing"]:
             given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
@@ -536,7 +558,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return {**fit_params, f"{prefix}sample_weight": weights}
 
 
-def _rows_to_calibrate_on(data, fold):
+def _rows_to_calibrate_on(data: Rows, fold: tuple[Integers, Integers]) -> Integers:
     """Return the rows that a fold holds out and whose label occurs, with weight, among those that it trains on."""
     train, held_out = fold
     if data.weights is not None:
@@ -544,12 +566,12 @@ def _rows_to_calibrate_on(data, fold):
     return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
 
 
-def _unfitted(estimator):
+def _unfitted(estimator: Estimator) -> Estimator:
     """Return an unfitted copy."""
     if package_of(estimator) == "catboost":  # it copies lists that it is given, which scikit-learn takes for a fault
         return type(estimator)(**estimator.get_params())
     return clone(estimator)
 
 
-def _mean(parts):
+def _mean(parts: list[Floats]) -> Floats:
     return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)

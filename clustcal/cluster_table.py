@@ -1,13 +1,21 @@
 """A table of clusters: how large they are, what is typical of their rows, and how well calibrated they are."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustcal.core.array_types import Floats, Inputs, Labels
 from clustcal.core.probabilities import check_same_length
 
 
-def cluster_table(W, P, Q, classes, y, columns):
+def cluster_table(
+    W: Floats, P: Floats, Q: Floats, classes: Labels, y: Labels | None, columns: pd.DataFrame
+) -> pd.DataFrame:
     """Return one row per cluster, as `clustcal.CalibratedClassifier.cluster_summary` describes it.
 
     Parameters
@@ -36,7 +44,7 @@ def cluster_table(W, P, Q, classes, y, columns):
     return pd.concat(summary, axis=1).rename_axis("cluster")
 
 
-def columns_of(X, names=None):
+def columns_of(X: Inputs, names: Any = None) -> pd.DataFrame:
     """Return the columns of rows as a frame of pandas; without columns where rows are texts, images or sparse."""
     if hasattr(X, "iloc"):
         return X.reset_index(drop=True)
@@ -48,7 +56,7 @@ def columns_of(X, names=None):
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])] if names is None else names)
 
 
-def _typical(frame, cluster):
+def _typical(frame: pd.DataFrame, cluster: pd.Categorical) -> Iterator[pd.Series]:
     """Yield, for every column, what its values are in each cluster."""
     for name, column in frame.items():
         column = _with_type(column)
@@ -65,7 +73,7 @@ def _typical(frame, cluster):
             yield values.agg(lambda one: one.mode().get(0)).rename(f"{name} mode")
 
 
-def _with_type(column):
+def _with_type(column: pd.Series) -> pd.Series:
     """Return a column as truth values, numbers or times, where it holds such, and as objects otherwise."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if pd.api.types.is_bool_dtype(column.dtype) or (column.dtype == object and kind == "boolean"):

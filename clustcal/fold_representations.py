@@ -1,6 +1,9 @@
 """A representation as a `CalibratedClassifier` fits it: to the model of a fold, to weighted rows, never to labels."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,23 +12,25 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from clustcal.core.array_types import Estimator, Floats, Inputs, Integers, Matrix
+
 # Rows are repeated by their weights up to this many times their number, or up to the second number in all.
 MOST_REPEATED = 10
 ALWAYS_REPEATED = 100_000
 
 
-def models_of(representation):
+def models_of(representation: Estimator) -> dict[str, Estimator]:
     """Return the names of the parameters ``model``, at any depth, and their values."""
     params = representation.get_params()
     return {key: value for key, value in params.items() if key.split("__")[-1] == "model"}
 
 
-def takes_a_model(representation):
+def takes_a_model(representation: Estimator) -> bool:
     """Whether some ``model`` of it, at any depth, is still missing."""
     return any(value is None for value in models_of(representation).values())
 
 
-def fill_model(representation, model):
+def fill_model(representation: Estimator, model: Estimator) -> Estimator:
     """Return a clone in which every parameter ``model`` that is None, at any depth, is this model."""
     missing = [key for key, value in models_of(representation).items() if value is None]
     filled = clone(representation)
@@ -34,7 +39,7 @@ def fill_model(representation, model):
     return filled
 
 
-def fit_representation(representation, X, weights):
+def fit_representation(representation: Estimator, X: Inputs, weights: Floats | None) -> Estimator:
     """Fit a representation to rows, without their labels; a weight of 2 is the same as two rows.
 
     A transformer that takes no ``sample_weight`` is fitted to each row as often as its weight says. That cannot be done
@@ -49,7 +54,7 @@ def fit_representation(representation, X, weights):
     return representation.fit(_safe_indexing(X, _repeated(weights, representation)))
 
 
-def fit_and_transform(representation, X, weights):
+def fit_and_transform(representation: Estimator, X: Inputs, weights: Floats | None) -> Matrix:
     """Fit a representation to rows, without their labels, and return it of the same rows."""
     is_plain = weights is None or (weights == 1).all()
     has_shortcut = hasattr(representation, "fit_transform") and not isinstance(representation, FrozenEstimator)
@@ -58,7 +63,7 @@ def fit_and_transform(representation, X, weights):
     return fit_representation(representation, X, weights).transform(X)
 
 
-def _repeated(weights, representation):
+def _repeated(weights: Floats, representation: Estimator) -> Integers:
     """Return the number of every row as often as its weight says."""
     are_whole = (weights == np.round(weights)).all()
     if are_whole and weights.sum() <= max(MOST_REPEATED * len(weights), ALWAYS_REPEATED):
@@ -72,7 +77,7 @@ def _repeated(weights, representation):
     return np.flatnonzero(weights > 0)
 
 
-def joined(parts, representation):
+def joined(parts: list[Any], representation: Estimator) -> Matrix:
     """Return the representations of the rows held out in each fold as one array, in the order of the rows."""
     names = list(representation.get_feature_names_out())
     n = sum(len(held_out) for held_out, *_ in parts)

@@ -1,11 +1,17 @@
 """The scores of a fitted classifier, a column for every class: its logits where it has them, else probabilities."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from clustcal.calibrators.base import Calibrator
+from clustcal.core.array_types import Estimator, Floats, Inputs, Labels
 from clustcal.core.labels import column_names, order_of_columns
 from clustcal.core.probabilities import EPS, log_probabilities
 
@@ -39,12 +45,12 @@ class ModelScores:
         What logits are divided by; other than 1 only where they are not those of any probabilities.
     """
 
-    def __init__(self, model, classes):
+    def __init__(self, model: Estimator, classes: Labels) -> None:
         self.model = model.estimator if isinstance(model, FrozenEstimator) else model
         self.classes = classes
         self.scale = 1.0
 
-    def learn(self, X):
+    def learn(self, X: Inputs) -> Floats:
         """Find out how to read the scores, and return those of X, unscaled."""
         logits = self._logits(X)
         if not hasattr(self.model, "predict_proba"):
@@ -64,7 +70,7 @@ class ModelScores:
             self.are_logits = _agree(logits[rows], P)
         return logits if self.are_logits else self._columns(self.model.predict_proba(X), 0.0)
 
-    def learn_scale(self, S, weights):
+    def learn_scale(self, S: Floats, weights: Floats | None) -> None:
         """Find out the scale of the decision values S of an estimator without probabilities: their root mean square.
 
         Of two classes there is one value for a row; classes that the model does not know have none.
@@ -79,18 +85,18 @@ class ModelScores:
         squares = np.mean((values / largest) ** 2, axis=1)
         self.scale = largest * np.sqrt(np.average(squares, weights=weights)) or 1.0
 
-    def read(self, X):
+    def read(self, X: Inputs) -> Floats:
         """Return the scores of rows, shape (n, L)."""
         if self.are_logits:
             return self._logits(X) / self.scale
         return self._columns(self.model.predict_proba(X), 0.0)
 
-    def probabilities(self, X):
+    def probabilities(self, X: Inputs) -> Floats:
         """Return the scores of rows as probabilities, shape (n, L)."""
         scores = self.read(X)
         return softmax(scores, axis=1) if self.are_logits else scores
 
-    def _logits(self, X):
+    def _logits(self, X: Inputs) -> Any:
         values = raw_logits(self.model, X)
         if values is None:
             return None
@@ -110,7 +116,7 @@ class ModelScores:
             )
         return self._columns(values, None)
 
-    def _columns(self, known, unknown):
+    def _columns(self, known: Any, unknown: float | None) -> Floats:
         """Bring the columns of the model into the order of the classes."""
         labels = np.asarray(self.model.classes_)
         names = column_names(known)
@@ -130,21 +136,21 @@ class ModelScores:
         return scores
 
 
-def _agree(logits, P):
+def _agree(logits: Floats, P: Floats) -> bool:
     """Whether a softmax of the logits gives the probabilities, small ones too as far as single precision shows them."""
     seen = P > SMALLEST_SEEN
     difference = log_softmax(logits, axis=1) - log_probabilities(P)
     return bool((np.abs(difference[seen & (P < 1)]) < AGREEMENT).all())
 
 
-def in_form_of(calibrator, S, are_logits):
+def in_form_of(calibrator: Calibrator, S: Floats, are_logits: bool) -> Floats:
     """Return scores as the calibrator takes them: a calibrator within it may say that P holds logits."""
     if calibrator._takes_logits() == are_logits:
         return S
     return softmax(S, axis=1) if are_logits else log_probabilities(S)
 
 
-def raw_logits(model, X):
+def raw_logits(model: Estimator, X: Inputs) -> Any:
     """Return the decision values or raw margins of a fitted classifier for rows, or None if it has none."""
     if isinstance(model, FrozenEstimator):
         return raw_logits(model.estimator, X)

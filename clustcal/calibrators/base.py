@@ -4,13 +4,17 @@ A public `fit` or `predict_proba` brings its arguments into canonical form; priv
 others call, take that form as it is.
 """
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.core.array_types import Floats, Integers, Labels, Matrix, Representation
 from clustcal.core.labels import (
     as_labels,
     check_names_of_features,
@@ -33,19 +37,19 @@ class CalibrationSet:
     """
 
     scores: Scores
-    codes: np.ndarray
-    classes: np.ndarray
-    weights: np.ndarray
-    Z: np.ndarray | None = None
+    codes: Integers
+    classes: Labels
+    weights: Floats
+    Z: Matrix = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.codes)
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         return len(self.classes)
 
-    def take(self, rows):
+    def take(self, rows: Integers) -> CalibrationSet:
         """Return some of the rows."""
         return replace(
             self,
@@ -57,8 +61,15 @@ class CalibrationSet:
 
 
 def read_calibration_set(
-    P, y, Z=None, sample_weight=None, *, classes=None, from_logits=False, needs_representation=False
-):
+    P: ArrayLike,
+    y: ArrayLike,
+    Z: Representation | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: ArrayLike | None = None,
+    from_logits: bool = False,
+    needs_representation: bool = False,
+) -> CalibrationSet:
     """Bring what `fit` is given into canonical form, before anything is fitted."""
     scores = as_scores(P, from_logits)
     n = len(scores.P)
@@ -83,11 +94,20 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     # Whether Z is used, so that it must be given.
     needs_representation = False
-    classes = None
-    from_logits = False
-    _names_of_Z = None
+    classes: ArrayLike | None = None
+    from_logits: bool = False
+    _names_of_Z: list[str] | None = None
+    _n_columns_of_Z: int | None = None
 
-    def fit(self, P, y, Z=None, sample_weight=None):
+    def _fit(self, data: CalibrationSet) -> None:
+        raise NotImplementedError
+
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
+        raise NotImplementedError
+
+    def fit(
+        self, P: ArrayLike, y: ArrayLike, Z: Representation | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit to a calibration set: rows that the classifier was not trained on.
 
         Parameters
@@ -126,7 +146,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         self._names_of_Z = names_of_features(Z) if self.needs_representation else None
         return self
 
-    def predict_proba(self, P, Z=None):
+    def predict_proba(self, P: ArrayLike, Z: Representation | None = None) -> Floats:
         """Return calibrated probabilities.
 
         Parameters
@@ -155,48 +175,50 @@ class Calibrator(ClassifierMixin, BaseEstimator):
             Z = as_representation(Z, len(scores.P), self._n_columns_of_Z)
         return self._calibrate(scores, Z)
 
-    def predict(self, P, Z=None):
+    def predict(self, P: ArrayLike, Z: Representation | None = None) -> Labels:
         """Return the most probable label of every row after calibration, shape (n,)."""
         best = self.predict_proba(P, Z).argmax(axis=1)  # first, as it says whether this is fitted
         return self.classes_[best]
 
-    def score(self, P, y, Z=None, sample_weight=None):
+    def score(
+        self, P: ArrayLike, y: ArrayLike, Z: Representation | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy of `predict`, as scikit-learn's classifiers do.
 
         Calibration hardly changes it: to compare calibrators use ``scoring="neg_log_loss"`` or `clustcal.metrics`.
         """
         return accuracy_score(as_labels(y), self.predict(P, Z), sample_weight=sample_weight)
 
-    def _fit_to(self, data):
+    def _fit_to(self, data: CalibrationSet) -> Self:
         """Fit to a calibration set that is in canonical form already."""
         self._fit(data)
         self.classes_ = data.classes
         self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]
         return self
 
-    def _check(self):
+    def _check(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
         check_true_or_false("from_logits", self.from_logits)
         self._check_parameters()
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
 
-    def _check_number_of_rows(self, n, which="rows"):
+    def _check_number_of_rows(self, n: int, which: str = "rows") -> None:
         """Raise a ValueError if n rows are too few; ``which`` says in the error which rows these are."""
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         """Raise a ValueError if it does not serve so many classes."""
 
-    def _classes_of_columns(self):
+    def _classes_of_columns(self) -> ArrayLike | None:
         """Return the labels of the columns as parameters give them, or None."""
         return self.classes
 
-    def _takes_logits(self):
+    def _takes_logits(self) -> bool:
         """Whether P holds logits."""
         return self.from_logits
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
         return tags

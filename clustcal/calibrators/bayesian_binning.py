@@ -3,13 +3,18 @@
 All bins of all histograms are counted at once, from one sort of the scores.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, softmax, xlogy
 
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
+from clustcal.core.array_types import Booleans, Floats, Integers, Strategy
 from clustcal.core.parameters import check_one_of
 from clustcal.core.probabilities import STRATEGIES
 
@@ -74,17 +79,22 @@ class BayesianBinning(OneVsRest):
     array([0.2, 0.9])
     """
 
-    def __init__(self, criterion="BIC", strategy="uniform", classes=None):
+    def __init__(
+        self,
+        criterion: Literal["BIC", "AIC", "bayes"] = "BIC",
+        strategy: Strategy = "uniform",
+        classes: ArrayLike | None = None,
+    ) -> None:
         self.criterion = criterion
         self.strategy = strategy
         self.classes = classes
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
         check_one_of("criterion", self.criterion, CRITERIA)
         check_one_of("strategy", self.strategy, STRATEGIES)
 
-    def _fit_map(self, p, hit, weights):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> StepFunction:
         """Return the `StepFunction` that averages the histograms."""
         histograms = _histograms(p, hit, weights, self.strategy)
         values, evidence = CRITERIA[self.criterion](histograms)
@@ -99,37 +109,37 @@ class _Histograms:
     ``upper`` edge, the weight ``total`` in it and the part of it, ``hits``, that belongs to the class.
     """
 
-    first: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    total: np.ndarray
-    hits: np.ndarray
+    first: Integers
+    lower: Floats
+    upper: Floats
+    total: Floats
+    hits: Floats
 
     @property
-    def n_bins(self):
+    def n_bins(self) -> Integers:
         """The number of bins of every histogram, shape (H,)."""
         return np.diff(self.first, append=len(self.upper))
 
     @property
-    def middle(self):
+    def middle(self) -> Floats:
         return (self.lower + self.upper) / 2
 
-    def sums(self, values):
+    def sums(self, values: Floats) -> Floats:
         """Sum one value per bin over each histogram."""
         return np.add.reduceat(values, self.first)
 
-    def before(self, values):
+    def before(self, values: Floats) -> Floats:
         """The value of the bin to the left, and 0 for the first of every histogram."""
         return _before(values, self.first)
 
 
-def _before(values, first):
+def _before(values: NDArray[Any], first: Integers) -> NDArray[Any]:
     left = np.roll(values, 1)
     left[first] = 0
     return left
 
 
-def _histograms(p, hit, weights, strategy):
+def _histograms(p: Floats, hit: Booleans, weights: Floats, strategy: Strategy) -> _Histograms:
     """Count the bins of every histogram from one sort and its cumulative sums."""
     order = np.argsort(p)
     p = p[order]
@@ -141,14 +151,14 @@ def _histograms(p, hit, weights, strategy):
     return _Histograms(first, _before(upper, first), upper, in_bin(total), np.minimum(in_bin(hits), in_bin(total)))
 
 
-def _numbers_of_bins(n):
+def _numbers_of_bins(n: float) -> Integers:
     root = np.cbrt(n)
     fewest = max(1, int(root / BINS_PER_CUBE_ROOT))
     most = int(min(np.ceil(n / 5), np.ceil(BINS_PER_CUBE_ROOT * root), MOST_BINS))
     return np.arange(min(fewest, most), most + 1)
 
 
-def _upper_edges(p, total, numbers, strategy):
+def _upper_edges(p: Floats, total: Floats, numbers: Integers, strategy: Strategy) -> tuple[Integers, Floats]:
     """Upper edges of all bins, and where each histogram starts: `bin_edges` for many numbers of bins at once."""
     first = np.cumsum(numbers) - numbers
     j = np.arange(numbers.sum()) - np.repeat(first, numbers) + 1
@@ -163,10 +173,10 @@ def _upper_edges(p, total, numbers, strategy):
     return np.concatenate([[0], np.cumsum(np.add.reduceat(kept, first, dtype=int))[:-1]]), upper[kept]
 
 
-def _by_criterion(penalty: Callable[[float], float]):
+def _by_criterion(penalty: Callable[[float], float]) -> Callable[[_Histograms], tuple[Floats, Floats]]:
     """Values and weights as in netcal, by an information criterion with this penalty per bin."""
 
-    def score(histograms):
+    def score(histograms: _Histograms) -> tuple[Floats, Floats]:
         total, hits = histograms.total, histograms.hits
         values = frequency(hits, total, histograms.middle)
         log_likelihood = histograms.sums(xlogy(hits, values) + xlogy(total - hits, 1 - values))
@@ -177,7 +187,7 @@ def _by_criterion(penalty: Callable[[float], float]):
     return score
 
 
-def _keep_down_to_elbow(scores):
+def _keep_down_to_elbow(scores: Floats) -> Floats:
     """Set to 0 what comes after the first small fall in the ranking of scores (equal ones at the top stay)."""
     ranking = np.argsort(-scores, kind="stable")
     falls = -np.diff(scores[ranking])
@@ -189,7 +199,7 @@ def _keep_down_to_elbow(scores):
     return kept
 
 
-def _by_marginal_likelihood(histograms):
+def _by_marginal_likelihood(histograms: _Histograms) -> tuple[Floats, Floats]:
     """Values and weights of Naeini et al.: posterior means and marginal likelihoods under Beta priors."""
     total, hits, middle = histograms.total, histograms.hits, histograms.middle
     strength = np.repeat(PRIOR_STRENGTH / histograms.n_bins, histograms.n_bins)
@@ -207,7 +217,7 @@ CRITERIA = {
 }
 
 
-def _average(histograms, values, weights):
+def _average(histograms: _Histograms, values: Floats, weights: Floats) -> StepFunction:
     """The weighted mean of all histograms as one step function: the sum of their jumps up to a score."""
     share = np.repeat(weights / weights.sum(), histograms.n_bins)
     counted = share > 0

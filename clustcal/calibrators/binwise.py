@@ -1,14 +1,19 @@
 """Bin-wise calibration: a parametric calibrator in every bin of the confidence."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.containing import Containing
-from clustcal.calibrators.parametric import TemperatureScaling
+from clustcal.calibrators.parametric import ParametricCalibrator, TemperatureScaling
 from clustcal.core import solvers
+from clustcal.core.array_types import Bins, Confidence, Floats, Matrix, Strategy
 from clustcal.core.parameters import check_one_of, shown
-from clustcal.core.probabilities import KINDS, assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.core.probabilities import KINDS, Scores, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["BinwiseCalibration"]
 
@@ -69,7 +74,7 @@ class BinwiseCalibration(Containing):
     >>> from clustcal import TemperatureScaling
     >>> from clustcal import BinwiseCalibration
     >>> p, y = np.repeat([0.1, 0.6, 0.9], 100), np.repeat([0, 1, 0, 1, 0, 1], [75, 25, 45, 55, 25, 75])
-    >>> BinwiseCalibration(TemperatureScaling()).fit(p, y).predict_proba([0.1, 0.6, 0.9])[:, 1].round(3)
+    >>> BinwiseCalibration(TemperatureScaling(prior=None)).fit(p, y).predict_proba([0.1, 0.6, 0.9])[:, 1].round(3)
     array([0.25, 0.55, 0.75])
     """
 
@@ -77,14 +82,14 @@ class BinwiseCalibration(Containing):
 
     def __init__(
         self,
-        calibrator=None,
-        n_bins=10,
-        min_bin_size=30,
-        strategy="uniform",
-        kind="top-label",
-        classes=None,
-        from_logits=False,
-    ):
+        calibrator: ParametricCalibrator | None = None,
+        n_bins: Bins = 10,
+        min_bin_size: float = 30,
+        strategy: Strategy = "uniform",
+        kind: Confidence = "top-label",
+        classes: ArrayLike | None = None,
+        from_logits: bool = False,
+    ) -> None:
         self.calibrator = calibrator
         self.n_bins = n_bins
         self.min_bin_size = min_bin_size
@@ -93,7 +98,7 @@ class BinwiseCalibration(Containing):
         self.classes = classes
         self.from_logits = from_logits
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         """Fit the global calibrator, and one in every bin that is large enough.
 
         Each bin is fitted to its own rows: together that is one pass over the data, which one call with a column of
@@ -120,7 +125,7 @@ class BinwiseCalibration(Containing):
                 theta[b], fitted_bins[b] = found.theta[0], True
         self.calibrator_, self.edges_, self.theta_, self.fitted_bins_ = calibrator, edges, theta, fitted_bins
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         family = self.calibrator_.family(P.shape[1])
         bins = assign_bins(take_columns(P, confidence_columns(P, self.kind)), self.edges_)
@@ -130,11 +135,11 @@ class BinwiseCalibration(Containing):
             Q[rows] = family.predict(self.theta_[b], scores.take(rows).features(family))
         return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         super()._check_number_of_classes(n_classes)
         confidence_columns(np.empty((0, n_classes)), self.kind)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._parametric()
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
         check_one_of("kind", self.kind, KINDS)

@@ -1,9 +1,13 @@
 """Centred isotonic regression: isotonic regression without its flat steps."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.isotonic import IsotonicRegression
 
 from clustcal.calibrators.one_vs_rest import OneVsRest
+from clustcal.core.array_types import Booleans, Floats
 
 __all__ = ["CentredIsotonicCalibration"]
 
@@ -49,10 +53,10 @@ class CentredIsotonicCalibration(OneVsRest):
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes: ArrayLike | None = None) -> None:
         self.classes = classes
 
-    def _fit_map(self, p, hit, weights):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> CentredSteps:
         seen = weights > 0
         return CentredSteps(p[seen], hit[seen], weights[seen])
 
@@ -60,7 +64,7 @@ class CentredIsotonicCalibration(OneVsRest):
 class CentredSteps:
     """The map: ``scores`` and ``values`` of its corners, between which it is linear."""
 
-    def __init__(self, p, hit, weights):
+    def __init__(self, p: Floats, hit: Booleans, weights: Floats) -> None:
         fitted = IsotonicRegression(y_min=0, y_max=1).fit(p, hit.astype(float), sample_weight=weights).predict(p)
         # Values of one step may differ by rounding.
         values, step = np.unique(fitted.round(12), return_inverse=True)
@@ -71,5 +75,5 @@ class CentredSteps:
             corners += [(flat.min(), end), (flat.max(), end)]
         self.scores, self.values = np.array(sorted(corners)).T
 
-    def __call__(self, p):
+    def __call__(self, p: Floats) -> Floats:
         return np.interp(p, self.scores, self.values)

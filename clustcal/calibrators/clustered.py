@@ -4,22 +4,31 @@ Builds on `parametric` for the global fit and on `solvers` for the cluster fits,
 weights and with shrinkage towards the global parameters.
 """
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.containing import Containing
+from clustcal.calibrators.parametric import ParametricCalibrator
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.core import solvers
+from clustcal.core.array_types import Floats, Matrix, Membership, Representation, Seed
 from clustcal.core.parameters import check_at_least_0, check_one_of
+from clustcal.core.probabilities import Scores
 
 __all__ = ["ClusteredCalibration"]
 
 LOSSES = ("mean", "sum")
 
 
-def mixture(family, theta, X, W):
+def mixture(family: Any, theta: Floats, X: Floats, W: Floats) -> Floats:
     """Return sum_k w_k c_k for cluster parameters theta (K, p), features X and memberships W (n, K): shape (n, L)."""
-    Q = sum(w[:, None] * family.predict(theta_k, X) for w, theta_k in zip(W.T, theta, strict=True))
+    Q: Floats = sum(w[:, None] * family.predict(theta_k, X) for w, theta_k in zip(W.T, theta, strict=True))
     return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
 
@@ -92,17 +101,17 @@ class ClusteredCalibration(Containing):
 
     def __init__(
         self,
-        calibrator=None,
-        n_clusters=4,
-        shrinkage=0.05,
-        membership="cosine",
-        temperature=1.0,
-        loss="mean",
-        random_state=None,
-        normalize=True,
-        classes=None,
-        from_logits=False,
-    ):
+        calibrator: ParametricCalibrator | None = None,
+        n_clusters: int = 4,
+        shrinkage: float = 0.05,
+        membership: Membership = "cosine",
+        temperature: float = 1.0,
+        loss: Literal["mean", "sum"] = "mean",
+        random_state: Seed = None,
+        normalize: bool = True,
+        classes: ArrayLike | None = None,
+        from_logits: bool = False,
+    ) -> None:
         self.calibrator = calibrator
         self.n_clusters = n_clusters
         self.shrinkage = shrinkage
@@ -114,7 +123,7 @@ class ClusteredCalibration(Containing):
         self.classes = classes
         self.from_logits = from_logits
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         """Fit the global calibrator, the clusters, and a calibrator in each of them."""
         self._check_number_of_rows(len(data))
         calibrator = self._parametric(data.n_classes)._fit_to(data)
@@ -123,7 +132,7 @@ class ClusteredCalibration(Containing):
         self.calibrator_, self.clusters_ = calibrator, clusters
         self.theta_, self.n_iter_ = found.theta, found.n_iter
 
-    def _clusters(self):
+    def _clusters(self) -> SoftKMeans:
         return SoftKMeans(
             self.n_clusters,
             self.membership,
@@ -132,20 +141,20 @@ class ClusteredCalibration(Containing):
             normalize=self.normalize,
         )
 
-    def memberships(self, Z):
+    def memberships(self, Z: Representation) -> Floats:
         """Return the memberships of every row in the K clusters, shape (n, K); rows sum to 1."""
         check_is_fitted(self)
         return self.clusters_.transform(Z)
 
     @property
-    def centroids_(self):
+    def centroids_(self) -> Floats:
         return self.clusters_.centroids_
 
     @property
-    def global_theta_(self):
+    def global_theta_(self) -> Floats:
         return self.calibrator_.theta_
 
-    def _fit_clusters(self, data, calibrator, W):
+    def _fit_clusters(self, data: CalibrationSet, calibrator: ParametricCalibrator, W: Floats) -> solvers.Fit:
         """Fit a calibrator in every cluster, shrunk towards the global one."""
         family = calibrator.family(data.n_classes)
         shrinkage = self.shrinkage
@@ -164,15 +173,15 @@ class ClusteredCalibration(Containing):
             divided=True,
         ).warn()
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         family = self.calibrator_.family(len(self.classes_))
         return mixture(family, self.theta_, scores.features(family), self.clusters_._memberships(Z))
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._parametric()
         self._clusters().check_parameters()
         check_at_least_0("shrinkage", self.shrinkage)
         check_one_of("loss", self.loss, LOSSES)
 
-    def _check_number_of_rows(self, n, which="rows"):
+    def _check_number_of_rows(self, n: int, which: str = "rows") -> None:
         self._clusters().check_parameters(n, which)

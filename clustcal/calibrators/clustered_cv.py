@@ -4,21 +4,28 @@ Builds on `clustered`, for the fits, and on `solvers`, which here walk along a p
 are those of one `ClusteredCalibration`, which is fitted to all rows at the end.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Iterable, Sequence
 from itertools import product
 from numbers import Integral
 from operator import attrgetter
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import sklearn.utils
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.clustered import ClusteredCalibration, mixture
 from clustcal.calibrators.containing import Containing
+from clustcal.calibrators.parametric import ParametricCalibrator
 from clustcal.calibrators.soft_kmeans import (
     MANY_ROWS,
     REFINEMENTS,
@@ -28,6 +35,7 @@ from clustcal.calibrators.soft_kmeans import (
     squared_distances,
 )
 from clustcal.core import solvers
+from clustcal.core.array_types import Floats, Folds, Integers, Matrix, Membership, Representation, Seed, Splits
 from clustcal.core.folds import check_number_of_folds, make_folds
 from clustcal.core.parameters import (
     check_at_least_0,
@@ -36,7 +44,7 @@ from clustcal.core.parameters import (
     check_whole_number,
     shown,
 )
-from clustcal.core.probabilities import EPS
+from clustcal.core.probabilities import EPS, Scores
 from clustcal.core.random_states import check_random_state
 
 __all__ = ["ClusteredCalibrationCV"]
@@ -153,19 +161,19 @@ class ClusteredCalibrationCV(Containing):
 
     def __init__(
         self,
-        calibrator=None,
-        n_clusters=(2, 4, 8),
-        shrinkages=(0.25, 0.05, 0.01, 0.002),
-        temperatures=(1.0, 0.3, 0.1, 0.03),
-        membership="cosine",
-        cv=5,
-        n_repeats=None,
-        selection="one_se",
-        include_global=True,
-        random_state=None,
-        classes=None,
-        from_logits=False,
-    ):
+        calibrator: ParametricCalibrator | list[ParametricCalibrator] | None = None,
+        n_clusters: Sequence[int] = (2, 4, 8),
+        shrinkages: Sequence[float] = (0.25, 0.05, 0.01, 0.002),
+        temperatures: Sequence[float] = (1.0, 0.3, 0.1, 0.03),
+        membership: Membership = "cosine",
+        cv: Splits = 5,
+        n_repeats: int | None = None,
+        selection: Literal["one_se", "best"] = "one_se",
+        include_global: bool = True,
+        random_state: Seed = None,
+        classes: ArrayLike | None = None,
+        from_logits: bool = False,
+    ) -> None:
         self.calibrator = calibrator
         self.n_clusters = n_clusters
         self.shrinkages = shrinkages
@@ -186,7 +194,7 @@ class ClusteredCalibrationCV(Containing):
     centroids_ = property(attrgetter("best_estimator_.centroids_"))
     n_iter_ = property(attrgetter("best_estimator_.n_iter_"))
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         """Choose the parameters by cross-validation, and fit with them to all rows."""
         seed = self.random_state
         if not isinstance(seed, Integral):
@@ -203,15 +211,15 @@ class ClusteredCalibrationCV(Containing):
         fitted = ClusteredCalibration(membership=self.membership, random_state=seed, **params)._fit_to(data)
         self.cv_results_, self.best_index_, self.best_params_, self.best_estimator_ = results, best, params, fitted
 
-    def memberships(self, Z):
+    def memberships(self, Z: Representation) -> Floats:
         """Return the memberships of every row in the K chosen clusters, shape (n, K); rows sum to 1."""
         check_is_fitted(self)
         return self.best_estimator_.memberships(Z)
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         return self.best_estimator_._calibrate(scores, Z)
 
-    def _candidates(self, n_classes):
+    def _candidates(self, n_classes: int) -> pd.DataFrame:
         """Return a frame of parameters, one row per candidate, from the simplest to the least simple."""
         calibrators = self._parametrics(n_classes)
         rows = []
@@ -222,7 +230,7 @@ class ClusteredCalibrationCV(Containing):
                     rows.append((calibrator, n_clusters, temperature, shrinkage))
         return pd.DataFrame(rows, columns=["calibrator", "n_clusters", "temperature", "shrinkage"])
 
-    def _validation_losses(self, candidates, data, folds, seed):
+    def _validation_losses(self, candidates: pd.DataFrame, data: CalibrationSet, folds: Folds, seed: int) -> Floats:
         """Return the mean log-loss of every row when it is held out, shape (candidates, n); NaN where it never is."""
         Z, weights = normalize(data.Z), data.weights
         centroids = {
@@ -244,14 +252,14 @@ class ClusteredCalibrationCV(Containing):
         times = np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(data))
         return losses / np.where(times > 0, times, np.nan)
 
-    def _repeated_folds(self, data, seed):
+    def _repeated_folds(self, data: CalibrationSet, seed: int) -> Folds:
         codes, weights = data.codes, data.weights
         if not isinstance(self.cv, Integral):
             return make_folds(self.cv, codes, weights)
         n_repeats = int(np.clip(REPEAT_UP_TO // len(codes), 1, 5)) if self.n_repeats is None else self.n_repeats
         return [fold for r in range(n_repeats) for fold in make_folds(self.cv, codes, weights, seed + r)]
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._parametrics()
         for name in ("n_clusters", "shrinkages", "temperatures"):
             values = getattr(self, name)
@@ -268,14 +276,15 @@ class ClusteredCalibrationCV(Containing):
         check_true_or_false("include_global", self.include_global)
         check_random_state(self.random_state)
 
-    def _check_number_of_rows(self, n, which="rows"):
+    def _check_number_of_rows(self, n: int, which: str = "rows") -> None:
         if not isinstance(self.cv, Integral):
             return  # how many rows each part has, only the splitter knows
         check_number_of_folds(self.cv, n)
-        largest_part = -(-n // self.cv)
-        SoftKMeans(max(self.n_clusters)).check_parameters(n - largest_part, f"{which} that {self.cv - 1} folds hold")
+        n_folds = int(self.cv)
+        largest_part = -(-n // n_folds)
+        SoftKMeans(max(self.n_clusters)).check_parameters(n - largest_part, f"{which} that {n_folds - 1} folds hold")
 
-    def _given(self):
+    def _given(self) -> list[ParametricCalibrator]:
         given = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]
         if not given:
             raise ValueError("calibrator is an empty list; expected at least one calibrator.")
@@ -285,7 +294,9 @@ class ClusteredCalibrationCV(Containing):
 class _FoldFit:
     """One family on one fold: what all its candidates share there."""
 
-    def __init__(self, calibrator, data, train, held_out):
+    def __init__(
+        self, calibrator: ParametricCalibrator, data: CalibrationSet, train: Integers, held_out: Integers
+    ) -> None:
         self.family = family = calibrator.family(data.n_classes)
         self.train, self.held_out = train, held_out
         X = data.scores.features(family)
@@ -294,7 +305,7 @@ class _FoldFit:
         found, self.penalty = calibrator._find(family, self.X, data.take(train))
         self.global_theta = found.theta[0]
 
-    def losses_along(self, shrinkages, W):
+    def losses_along(self, shrinkages: Iterable[float], W: Floats) -> Floats:
         """Return the log-loss of the held-out rows for each shrinkage, from strong to weak, given all memberships W."""
         theta = None
         losses = []
@@ -317,7 +328,7 @@ class _FoldFit:
         return np.array(losses)
 
 
-def _centroids_of_fold(centroids, Z, weights):
+def _centroids_of_fold(centroids: Floats, Z: Matrix, weights: Floats) -> Floats:
     """Return the centroids to which K-means moves from those of all rows, on the rows of a fold."""
     iterations = {"max_iter": REFINEMENTS} if Z.shape[0] > MANY_ROWS else {}
     kmeans = KMeans(len(centroids), init=centroids, n_init=1, **iterations)
@@ -327,7 +338,7 @@ def _centroids_of_fold(centroids, Z, weights):
         return kmeans.fit(Z, sample_weight=weights).cluster_centers_
 
 
-def _compare(candidates, losses, weights):
+def _compare(candidates: pd.DataFrame, losses: Floats, weights: Floats) -> pd.DataFrame:
     """Return the candidates with their mean losses, and how far and how surely each is behind the best."""
     counted = np.isfinite(losses[0])
     losses, weights = losses[:, counted], weights[counted]
@@ -340,7 +351,7 @@ def _compare(candidates, losses, weights):
     return candidates.assign(log_loss=mean, excess=excess, excess_se=standard_error)
 
 
-def _choose(results, selection):
+def _choose(results: pd.DataFrame, selection: str) -> int:
     """Return the row to choose; candidates stand from simple to less simple, so the first that qualifies is it."""
     tolerance = results["excess_se"] if selection == "one_se" else 0.0
     # What is worse than a simpler candidate is never chosen, however noisy its excess.

@@ -1,6 +1,9 @@
 """Calibrators that contain a parametric one: which it is, and what its parameters say of the columns of P."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from clustcal.calibrators.base import Calibrator
@@ -18,15 +21,15 @@ class Containing(Calibrator):
     # Of those that serve more than two classes, the one with the fewest parameters.
     default_of_more_classes = TemperatureScaling
 
-    def _given(self):
+    def _given(self) -> list[ParametricCalibrator]:
         """Return the calibrators within, as they were given."""
         return [self.default() if self.calibrator is None else self.calibrator]
 
-    def _parametric(self, n_classes=2):
+    def _parametric(self, n_classes: int = 2) -> ParametricCalibrator:
         """Return an unfitted copy of the calibrator within."""
         return self._parametrics(n_classes)[0]
 
-    def _parametrics(self, n_classes=2):
+    def _parametrics(self, n_classes: int = 2) -> list[ParametricCalibrator]:
         calibrators = self._given()
         if self.calibrator is None and n_classes > 2:
             calibrators = [self.default_of_more_classes()]
@@ -36,15 +39,15 @@ class Containing(Calibrator):
             calibrator._check()
         return [clone(calibrator).set_params(from_logits=self._takes_logits()) for calibrator in calibrators]
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         for calibrator in self._parametrics(n_classes):
             calibrator._check_number_of_classes(n_classes)
 
-    def _classes_of_columns(self):
+    def _classes_of_columns(self) -> ArrayLike | None:
         given = [np.asarray(one.classes).tolist() for one in (self, *self._given()) if one.classes is not None]
         if any(classes != given[0] for classes in given):
             raise ValueError(f"classes is given as {given}; expected one order of the columns.")
         return given[0] if given else None
 
-    def _takes_logits(self):
+    def _takes_logits(self) -> bool:
         return self.from_logits or any(calibrator.from_logits for calibrator in self._given())

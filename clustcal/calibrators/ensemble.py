@@ -3,13 +3,21 @@
 Builds on `parametric` for the family and on `solvers` for the temperature.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize, minimize_scalar
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core import solvers
+from clustcal.core.array_types import Floats, Integers, Matrix
 from clustcal.core.parameters import check_one_of, numbers_in, shown
+from clustcal.core.probabilities import Scores
 
 __all__ = ["EnsembleTemperatureScaling"]
 
@@ -75,13 +83,19 @@ class EnsembleTemperatureScaling(Calibrator):
     array([0.  , 0.68, 0.32])
     """
 
-    def __init__(self, loss="ce", bounds=(0.05, 5.0), classes=None, from_logits=False):
+    def __init__(
+        self,
+        loss: Literal["ce", "mse"] = "ce",
+        bounds: tuple[float, float] = (0.05, 5.0),
+        classes: ArrayLike | None = None,
+        from_logits: bool = False,
+    ) -> None:
         self.loss = loss
         self.bounds = bounds
         self.classes = classes
         self.from_logits = from_logits
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         lowest, highest = numbers_in(self.bounds)
         P, codes, weights = data.scores.P, data.codes, data.weights
         family = TemperatureScaling().family(data.n_classes)
@@ -99,7 +113,7 @@ class EnsembleTemperatureScaling(Calibrator):
         self.weights_ = _minimum_on_simplex(objective)
         self.temperature_ = temperature
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         family = TemperatureScaling().family(P.shape[1])
         tempered = family.predict(np.array([1 / self.temperature_]), scores.features(family))
@@ -107,7 +121,7 @@ class EnsembleTemperatureScaling(Calibrator):
         Q = first * tempered + second * P + third / P.shape[1]
         return Q / Q.sum(axis=1, keepdims=True)  # only rounding is left to remove
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_one_of("loss", self.loss, LOSSES)
         bounds = numbers_in(self.bounds)
         if bounds.shape != (2,) or not 0 < bounds[0] <= bounds[1] < np.inf:
@@ -116,39 +130,43 @@ class EnsembleTemperatureScaling(Calibrator):
             )
 
 
-def _cross_entropy(tempered, P, codes, weights):
+def _cross_entropy(
+    tempered: Floats, P: Floats, codes: Integers, weights: Floats
+) -> Callable[[Floats], tuple[float, Floats]]:
     """Return w -> (loss, gradient): the mean NLL of the mixture with these weights."""
     rows = np.arange(len(P))
     parts = np.column_stack([tempered[rows, codes], P[rows, codes], np.full(len(P), 1 / P.shape[1])])
     share = weights / weights.sum()
 
-    def objective(w):
+    def objective(w: Floats) -> tuple[float, Floats]:
         mixture = np.maximum(parts @ w, np.finfo(float).tiny)
         return -(share @ np.log(mixture)), -((share / mixture) @ parts)
 
     return objective
 
 
-def _squared_error(Q, codes, weights):
+def _squared_error(Q: Floats, codes: Integers, weights: Floats) -> float:
     """Mean over rows of the squared error summed over classes."""
     right = Q[np.arange(len(Q)), codes]
     return (weights @ (np.einsum("nl,nl->n", Q, Q) - 2 * right)) / weights.sum() + 1
 
 
-def _squared_error_of_mixture(tempered, P, codes, weights):
+def _squared_error_of_mixture(
+    tempered: Floats, P: Floats, codes: Integers, weights: Floats
+) -> Callable[[Floats], tuple[float, Floats]]:
     """Return w -> (loss, gradient): the mean squared error of the mixture, a quadratic form in the weights."""
     parts = [tempered, P, np.full_like(P, 1 / P.shape[1])]
     share = weights / weights.sum()
     products = np.array([[share @ np.einsum("nl,nl->n", A, B) for B in parts] for A in parts])
     right = np.array([share @ A[np.arange(len(P)), codes] for A in parts])
 
-    def objective(w):
+    def objective(w: Floats) -> tuple[float, Floats]:
         return w @ products @ w - 2 * (w @ right) + 1, 2 * (products @ w - right)
 
     return objective
 
 
-def _minimum_in(function, lowest, highest):
+def _minimum_in(function: Callable[[float], float], lowest: float, highest: float) -> float:
     """Minimise a function of a positive number: the best of a geometric grid, refined between its neighbours."""
     grid = np.geomspace(lowest, highest, GRID)
     best = int(np.argmin([function(x) for x in grid]))
@@ -160,7 +178,7 @@ def _minimum_in(function, lowest, highest):
     return float(np.clip(min(candidates, key=function), lowest, highest))
 
 
-def _minimum_on_simplex(objective):
+def _minimum_on_simplex(objective: Callable[[Floats], tuple[float, Floats]]) -> Floats:
     """Minimise a convex function of three weights of at least 0 that sum to 1."""
     found = minimize(
         objective,

@@ -1,8 +1,12 @@
 """Histogram binning: the frequency of a class among the scores of a bin."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
+from clustcal.core.array_types import Bins, Booleans, Floats, Strategy
 from clustcal.core.parameters import numbers_in, shown
 from clustcal.core.probabilities import assign_bins, bin_edges
 
@@ -57,20 +61,26 @@ class HistogramBinning(OneVsRest):
            [0.33333333, 0.66666667]])
     """
 
-    def __init__(self, n_bins=10, strategy="uniform", prior=None, classes=None):
+    def __init__(
+        self,
+        n_bins: Bins = 10,
+        strategy: Strategy = "uniform",
+        prior: tuple[float, float] | None = None,
+        classes: ArrayLike | None = None,
+    ) -> None:
         self.n_bins = n_bins
         self.strategy = strategy
         self.prior = prior
         self.classes = classes
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
         prior = np.ones(2) if self.prior is None else numbers_in(self.prior)
         if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
             raise ValueError(f"prior is {shown(self.prior)}; expected two numbers of at least 0.")
 
-    def _fit_map(self, p, hit, weights):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> StepFunction:
         """Return the `StepFunction` of the posterior means."""
         alpha, beta = self._prior_of(hit, weights)
         edges = bin_edges(p, self.n_bins, self.strategy, weights)
@@ -79,7 +89,7 @@ class HistogramBinning(OneVsRest):
         hits = np.bincount(bins, weights * hit, minlength=len(edges) - 1) + alpha
         return StepFunction(edges, frequency(hits, total, (edges[:-1] + edges[1:]) / 2))
 
-    def _prior_of(self, hit, weights):
+    def _prior_of(self, hit: Booleans, weights: Floats) -> tuple[float, float]:
         if self.prior is not None:
             return self.prior
         rate = (weights @ hit) / weights.sum()

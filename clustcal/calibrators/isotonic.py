@@ -1,8 +1,14 @@
 """Isotonic regression: the increasing map with the least squared error."""
 
+from __future__ import annotations
+
+from typing import Literal
+
+from numpy.typing import ArrayLike
 from sklearn.isotonic import IsotonicRegression
 
-from clustcal.calibrators.one_vs_rest import OneVsRest
+from clustcal.calibrators.one_vs_rest import Map, OneVsRest
+from clustcal.core.array_types import Booleans, Floats
 
 __all__ = ["IsotonicCalibration"]
 
@@ -47,16 +53,16 @@ class IsotonicCalibration(OneVsRest):
     array([0.5, 0.5, 1. ])
     """
 
-    def __init__(self, out_of_bounds="clip", classes=None):
+    def __init__(self, out_of_bounds: Literal["clip", "raise"] = "clip", classes: ArrayLike | None = None) -> None:
         self.out_of_bounds = out_of_bounds
         self.classes = classes
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
         if self.out_of_bounds not in ("clip", "raise"):
             raise ValueError(f"out_of_bounds is {self.out_of_bounds!r}; expected 'clip' or 'raise'.")
 
-    def _fit_map(self, p, hit, weights):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> Map:
         """Return the prediction of a fitted isotonic regression."""
         regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds=self.out_of_bounds)
         return regression.fit(p, hit.astype(float), sample_weight=weights).predict

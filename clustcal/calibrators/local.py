@@ -3,14 +3,18 @@
 Builds on `probabilities`, which says what the bins are and what counts as the confidence of a row.
 """
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import manhattan_distances
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
+from clustcal.core.array_types import Bins, Confidence, Floats, Integers, Matrix
 from clustcal.core.parameters import check_one_of, shown
-from clustcal.core.probabilities import KINDS, assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.core.probabilities import KINDS, Scores, assign_bins, bin_edges, confidence_columns, take_columns
 
 __all__ = ["LocalRecalibration"]
 
@@ -85,13 +89,19 @@ class LocalRecalibration(Calibrator):
 
     needs_representation = True
 
-    def __init__(self, bandwidth=0.2, n_bins=15, kind="top-label", classes=None):
+    def __init__(
+        self,
+        bandwidth: float = 0.2,
+        n_bins: Bins = 15,
+        kind: Confidence = "top-label",
+        classes: ArrayLike | None = None,
+    ) -> None:
         self.bandwidth = bandwidth
         self.n_bins = n_bins
         self.kind = kind
         self.classes = classes
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         P, weights = data.scores.P, data.weights
         columns = confidence_columns(P, self.kind)
         confidence = take_columns(P, columns)
@@ -104,16 +114,16 @@ class LocalRecalibration(Calibrator):
         self.Z_, self.hits_, self.weights_ = data.Z[order], (data.codes == columns)[order].astype(float), weights[order]
         self.offsets_ = np.searchsorted(bins[order], np.arange(len(edges)))
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         confidence_columns(np.empty((0, n_classes)), self.kind)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {shown(self.bandwidth)}; expected a positive number.")
         bin_edges(np.array([0.5]), self.n_bins)
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         columns = confidence_columns(P, self.kind)
         q = take_columns(P, columns)
@@ -125,7 +135,7 @@ class LocalRecalibration(Calibrator):
                 q[rows] = self._local_frequency(Z[rows], near)
         return _with_probability(P, columns, q)
 
-    def _local_frequency(self, Z, near):
+    def _local_frequency(self, Z: Matrix, near: slice) -> Floats:
         """Kernel estimate of the frequency of hits around every row of Z, among the calibration rows ``near``."""
         Z_near, hits, weights = self.Z_[near], self.hits_[near], self.weights_[near]
         step = max(1, KERNEL_BLOCK // len(hits))
@@ -139,7 +149,7 @@ class LocalRecalibration(Calibrator):
         return np.minimum(q, 1)
 
 
-def _with_probability(P, columns, q):
+def _with_probability(P: Floats, columns: Integers, q: Floats) -> Floats:
     """P with the probability of one column of every row changed to q, the others in proportion."""
     Q = P.copy()
     np.put_along_axis(Q, columns[:, None], 0.0, axis=1)

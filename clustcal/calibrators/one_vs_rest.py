@@ -1,21 +1,30 @@
 """Calibrators that map one score to one frequency, once per class: what histograms and isotonic steps share."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clustcal.calibrators.base import Calibrator
-from clustcal.core.probabilities import assign_bins
+from clustcal.calibrators.base import CalibrationSet, Calibrator
+from clustcal.core.array_types import Booleans, Floats, Matrix
+from clustcal.core.probabilities import Scores, assign_bins
+
+# From scores of one class to its frequencies.
+Map: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
 class StepFunction:
     """A constant in every bin: ``values[b]`` for scores in bin b of ``edges``."""
 
-    edges: np.ndarray
-    values: np.ndarray
+    edges: Floats
+    values: Floats
 
-    def __call__(self, p):
+    def __call__(self, p: Floats) -> Floats:
         return self.values[assign_bins(p, self.edges)]
 
 
@@ -27,12 +36,15 @@ class OneVsRest(Calibrator):
     class gets 0 stays as it was.
     """
 
-    def _fit(self, data):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> Map:
+        raise NotImplementedError
+
+    def _fit(self, data: CalibrationSet) -> None:
         P = data.scores.P
         columns = [1] if data.n_classes == 2 else range(data.n_classes)
-        self.maps_ = [self._fit_map(P[:, column], data.codes == column, data.weights) for column in columns]
+        self.maps_: list[Any] = [self._fit_map(P[:, column], data.codes == column, data.weights) for column in columns]
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         if len(self.maps_) == 1:
             q = self.maps_[0](P[:, 1])
@@ -43,6 +55,6 @@ class OneVsRest(Calibrator):
         return Q / Q.sum(axis=1, keepdims=True)
 
 
-def frequency(hits, total, otherwise):
+def frequency(hits: NDArray[Any], total: NDArray[Any], otherwise: Floats) -> Floats:
     """hits / total, and ``otherwise`` where there is nothing."""
     return np.divide(hits, total, out=otherwise.copy(), where=total > 0)

@@ -1,10 +1,16 @@
 """One binary calibrator per class, for any calibrator of two classes."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.calibrators.parametric import PlattScaling
+from clustcal.core.array_types import Booleans, Floats, Matrix
 from clustcal.core.probabilities import Scores
 
 __all__ = ["OneVsRestCalibration"]
@@ -49,22 +55,22 @@ class OneVsRestCalibration(Calibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, calibrator=None, classes=None):
+    def __init__(self, calibrator: Calibrator | None = None, classes: ArrayLike | None = None) -> None:
         self.calibrator = calibrator
         self.classes = classes
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         P = data.scores.P
         columns = [1] if data.n_classes == 2 else range(data.n_classes)
-        self.calibrators_ = [self._fit_one(P[:, k], data.codes == k, data.weights) for k in columns]
+        self.calibrators_: list[Any] = [self._fit_one(P[:, k], data.codes == k, data.weights) for k in columns]
 
-    def _fit_one(self, p, hit, weights):
+    def _fit_one(self, p: Floats, hit: Booleans, weights: Floats) -> Calibrator | None:
         if not weights[hit].any():
             return None
         one = clone(self._given())
         return one._fit_to(CalibrationSet(_two_columns(p), hit.astype(int), BINARY, weights))
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         if len(self.calibrators_) == 1:
             return self.calibrators_[0]._calibrate(_two_columns(P[:, 1]), None)
@@ -76,13 +82,13 @@ class OneVsRestCalibration(Calibrator):
         Q[nothing] = P[nothing]
         return Q / Q.sum(axis=1, keepdims=True)
 
-    def _classes_of_columns(self):
+    def _classes_of_columns(self) -> ArrayLike | None:
         return self._given()._classes_of_columns() if self.classes is None else self.classes
 
-    def _given(self):
+    def _given(self) -> Calibrator:
         return PlattScaling() if self.calibrator is None else self.calibrator
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         given = self._given()
         if not isinstance(given, Calibrator) or given.needs_representation:
             raise ValueError(f"calibrator is {given!r}; expected one for two classes, such as PlattScaling().")
@@ -91,5 +97,5 @@ class OneVsRestCalibration(Calibrator):
         given._check_parameters()
 
 
-def _two_columns(p):
+def _two_columns(p: Floats) -> Scores:
     return Scores(np.column_stack([1 - p, p]))

@@ -3,12 +3,19 @@
 Each class names its family; checking input is left to `base`, the mathematics to `families`, the optimum to `solvers`.
 """
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core import evidence, families, priors, solvers
+from clustcal.core.array_types import Floats, Matrix
 from clustcal.core.parameters import check_at_least_0, check_one_of, numbers_in, shown
+from clustcal.core.probabilities import Scores
 
 __all__ = [
     "BetaCalibration",
@@ -28,41 +35,43 @@ class ParametricCalibrator(Calibrator):
     A subclass says which family serves n classes, and what is believed of its parameters before there are data.
     """
 
-    prior = None
+    prior: Literal["auto"] | None = None
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         family = self.family(data.n_classes)
         found, penalty = self._find(family, data.scores.features(family), data)
         found.warn()
-        self.theta_, self.n_iter_, self._penalty = found.theta[0], found.n_iter, penalty
+        self.theta_: Floats = found.theta[0]
+        self.n_iter_ = found.n_iter
+        self._penalty: Any = penalty
 
-    def _find(self, family, X, data):
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         """Return the fit, and the prior under which it was made, None without one."""
         penalty = None if self.prior is None else self._prior_of(X, data)
         return solvers.fit(family, X, data.codes, data.weights[:, None], penalty=penalty), penalty
 
-    def _prior_in_a_part(self, X, part):
+    def _prior_in_a_part(self, X: Floats, part: CalibrationSet) -> priors.Prior | None:
         """Return the prior for a fit to some of the rows of a fitted calibrator."""
         return None if self._penalty is None else self._prior_of(X, part)
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         """Return the prior for these rows; a calibrator whose strengths come from all rows leaves them as they are."""
         return self._penalty.moved_to(self.theta_)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if self.prior is not None and not (isinstance(self.prior, str) and self.prior == "auto"):
             raise ValueError(f"prior is {shown(self.prior)}; expected 'auto' or None.")
         self.family(2)
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         self.family(n_classes)
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         family = self.family(len(self.classes_))
         return family.predict(self.theta_, scores.features(family))
 
 
-def _binary_only(n_classes, name, multiclass_name):
+def _binary_only(n_classes: int, name: str, multiclass_name: str) -> None:
     if n_classes != 2:
         raise ValueError(f"P has {n_classes} columns; {name} expects 2 classes, use {multiclass_name} for more.")
 
@@ -117,17 +126,19 @@ class PlattScaling(ParametricCalibrator):
            [0.4, 0.6]])
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "PlattScaling", "VectorScaling")
         return families.PLATT
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         return priors.slope_prior(1, priors.smoothing_tilt(X, data.codes, data.weights))
 
 
@@ -174,20 +185,22 @@ class TemperatureScaling(ParametricCalibrator):
     2.0
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.BinaryFamily | families.TemperatureFamily:
         """Return the parametric family for this number of classes."""
         return families.TEMPERATURE if n_classes == 2 else families.TemperatureFamily(n_classes)
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         return priors.slope_prior(0, priors.smoothing_tilt(X, data.codes, data.weights) if data.n_classes == 2 else 0.0)
 
     @property
-    def temperature_(self):
+    def temperature_(self) -> float:
         check_is_fitted(self)
         return float(1 / self.theta_[0])
 
@@ -243,17 +256,19 @@ class BetaCalibration(ParametricCalibrator):
     array([0.25, 0.5 , 0.75])
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "BetaCalibration", "DirichletCalibration")
         return families.BETA
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         return priors.two_slopes_prior(priors.smoothing_tilt(X, data.codes, data.weights))
 
 
@@ -296,21 +311,23 @@ class QuadraticScaling(ParametricCalibrator):
     array([0.25, 0.75, 0.5 ])
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "QuadraticScaling", "StructuredScaling")
         return families.QUADRATIC
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         return priors.quadratic_prior(priors.smoothing_tilt(X, data.codes, data.weights))
 
 
-def _found(theta, n_iter):
+def _found(theta: Floats, n_iter: int) -> solvers.Fit:
     """A fit that a prior keeps finite."""
     return solvers.Fit(theta[None], np.zeros(1), n_iter, is_finite=np.ones(1, dtype=bool))
 
@@ -371,16 +388,18 @@ class VectorScaling(ParametricCalibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.VectorFamily:
         """Return the parametric family for this number of classes."""
         return families.VectorFamily(n_classes)
 
-    def _find(self, family, X, data):
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         if self.prior is None:
             return super()._find(family, X, data)
         inverse, (intercepts, slopes), strengths, n_iter = evidence.near_temperature(X, data.codes, data.weights)
@@ -449,24 +468,31 @@ class DirichletCalibration(ParametricCalibrator):
     array([[0.6, 0.2, 0.2]])
     """
 
-    def __init__(self, l2="auto", odir=None, classes=None, shrink_to="temperature", from_logits=False):
+    def __init__(
+        self,
+        l2: float | Literal["auto"] = "auto",
+        odir: tuple[float, float] | None = None,
+        classes: ArrayLike | None = None,
+        shrink_to: Literal["temperature", "zero"] = "temperature",
+        from_logits: bool = False,
+    ) -> None:
         self.l2 = l2
         self.odir = odir
         self.classes = classes
         self.shrink_to = shrink_to
         self.from_logits = from_logits
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.DirichletFamily:
         """Return the parametric family for this number of classes."""
         self._check_parameters()
         odir = None if self.odir is None else numbers_in(self.odir)
         l2, shrink_to = (0.0, "zero") if self._is_auto() or odir is not None else (self.l2, self.shrink_to)
         return families.DirichletFamily(n_classes, l2, odir, shrink_to)
 
-    def _is_auto(self):
+    def _is_auto(self) -> bool:
         return self.odir is None and isinstance(self.l2, str)
 
-    def _find(self, family, X, data):
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         if not self._is_auto():
             return super()._find(family, X, data)
         n_classes = data.n_classes
@@ -479,7 +505,7 @@ class DirichletCalibration(ParametricCalibrator):
         precision = np.column_stack([of_V, np.full(n_classes, strengths[0])])
         return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision.ravel())
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if not (isinstance(self.l2, str) and self.l2 == "auto"):
             if isinstance(self.l2, str):
                 raise ValueError(f"l2 is {shown(self.l2)}; expected 'auto' or a number of at least 0.")

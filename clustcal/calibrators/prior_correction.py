@@ -1,15 +1,20 @@
 """Probabilities for other rates of the classes than those of the calibration set: label shift, sampled classes."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
+from clustcal.core.array_types import Floats, Matrix
 from clustcal.core.parameters import check_whole_number, numbers_in, shown
-from clustcal.core.probabilities import ROW_SUM_TOLERANCE, as_probabilities, as_weights
+from clustcal.core.probabilities import ROW_SUM_TOLERANCE, Scores, as_probabilities, as_weights
 
 __all__ = ["PriorCorrection"]
 
@@ -67,18 +72,24 @@ class PriorCorrection(Calibrator):
     array([0.01, 0.5 ])
     """
 
-    def __init__(self, rates=None, max_iter=10_000, tol=1e-10, classes=None):
+    def __init__(
+        self,
+        rates: ArrayLike | None = None,
+        max_iter: int = 10_000,
+        tol: float = 1e-10,
+        classes: ArrayLike | None = None,
+    ) -> None:
         self.rates = rates
         self.max_iter = max_iter
         self.tol = tol
         self.classes = classes
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         rates = self._given_rates(data.n_classes)
         self.old_rates_ = np.bincount(data.codes, data.weights, minlength=data.n_classes) / data.weights.sum()
         self.rates_ = self.old_rates_ if rates is None else rates
 
-    def adapt(self, P, sample_weight=None):
+    def adapt(self, P: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the new rates from scores without labels, and keep them.
 
         Parameters
@@ -107,15 +118,15 @@ class PriorCorrection(Calibrator):
         self.rates_, self.n_iter_ = rates, n_iter
         return self
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         return _corrected(scores.P, self.old_rates_, self.rates_)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_whole_number("max_iter", self.max_iter)
         if not isinstance(self.tol, Real) or not 0 < self.tol < np.inf:
             raise ValueError(f"tol is {shown(self.tol)}; expected a number above 0.")
 
-    def _given_rates(self, n_classes):
+    def _given_rates(self, n_classes: int) -> Floats | None:
         if self.rates is None:
             return None
         rates = numbers_in(self.rates)
@@ -128,7 +139,7 @@ class PriorCorrection(Calibrator):
         return rates / rates.sum()
 
 
-def _corrected(P, old_rates, rates):
+def _corrected(P: Floats, old_rates: Floats, rates: Floats) -> Floats:
     """Return P times the ratio of rates, each row divided by its sum; rows that would be 0 stay as they were."""
     ratio = np.divide(rates, old_rates, out=np.ones_like(rates), where=old_rates > 0)
     Q = P * ratio

@@ -1,8 +1,12 @@
 """Soft K-means: clusters of the directions of a representation, and soft memberships in them."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,6 +16,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from clustcal.core.array_types import Booleans, Floats, Matrix, Membership, Representation, Seed
 from clustcal.core.parameters import (
     check_at_least_0,
     check_one_of,
@@ -86,8 +91,14 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     def __init__(
-        self, n_clusters=4, membership="cosine", temperature=1.0, n_init=10, random_state=None, normalize=True
-    ):
+        self,
+        n_clusters: int = 4,
+        membership: Membership = "cosine",
+        temperature: float = 1.0,
+        n_init: int = 10,
+        random_state: Seed = None,
+        normalize: bool = True,
+    ) -> None:
         self.n_clusters = n_clusters
         self.membership = membership
         self.temperature = temperature
@@ -95,7 +106,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.random_state = random_state
         self.normalize = normalize
 
-    def fit(self, Z, y=None, sample_weight=None):
+    def fit(self, Z: Representation, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the centroids.
 
         Parameters
@@ -108,11 +119,11 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self
         """
-        Z = as_representation(Z)
-        self.check_parameters(Z.shape[0])
-        return self._fit(Z, as_weights(sample_weight, Z.shape[0]))
+        rows = as_representation(Z)
+        self.check_parameters(rows.shape[0])
+        return self._fit(rows, as_weights(sample_weight, rows.shape[0]))
 
-    def _fit(self, Z, weights):
+    def _fit(self, Z: Matrix, weights: Floats) -> Self:
         """Find the centroids of a representation that is in canonical form."""
         rows = normalize(Z) if self.normalize else Z
         if not weights.all():
@@ -132,7 +143,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_iter_ = kmeans.n_iter_
         return self
 
-    def _fit_to_many(self, rows, weights, some):
+    def _fit_to_many(self, rows: Floats, weights: Floats, some: Booleans) -> Self:
         """Find the centroids on some rows, and let all rows move them once."""
         found = SoftKMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state, normalize=False)
         found._fit(rows[some], weights[some])
@@ -145,7 +156,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_iter_ = found.n_iter_ + kmeans.n_iter_
         return self
 
-    def _keep(self, rows):
+    def _keep(self, rows: Floats) -> Self:
         """Take the rows themselves for centroids where they are fewer than these; some stand twice."""
         warnings.warn(
             f"n_clusters is {self.n_clusters} and the representation has only {rows.shape[0]} different directions; "
@@ -157,20 +168,20 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_iter_ = 0
         return self
 
-    def transform(self, Z):
+    def transform(self, Z: Representation) -> Floats:
         """Return the memberships W of every row, shape (n, K); rows sum to 1."""
         check_is_fitted(self)
         return self._memberships(as_representation(Z, n_features=self.centroids_.shape[1]))
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return len(self.centroids_)
 
-    def _memberships(self, Z):
+    def _memberships(self, Z: Matrix) -> Floats:
         """Return the memberships of rows that are in canonical form."""
         return soft_memberships(squared_distances(normalize(Z), self.centroids_, self.membership), self.temperature)
 
-    def check_parameters(self, n=None, which="rows"):
+    def check_parameters(self, n: int | None = None, which: str = "rows") -> Self:
         """Raise a ValueError if the parameters cannot serve (n rows, if that is known); else return self."""
         check_whole_number("n_clusters", self.n_clusters)
         if n is not None and self.n_clusters > n:
@@ -185,7 +196,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
 
-def distinct_rows(Z, weights):
+def distinct_rows(Z: Matrix, weights: Floats) -> tuple[Matrix, Floats]:
     """Return the different rows of positive weight, in the order of their numbers, and their weights.
 
     K-means draws its first centroids by their place, so without this it would tell a row of weight 2 from two rows.
@@ -194,11 +205,11 @@ def distinct_rows(Z, weights):
         _, first, copy_of = np.unique(_sort_keys(Z), return_index=True, return_inverse=True)
     else:
         _, first, copy_of = np.unique(Z, axis=0, return_index=True, return_inverse=True)
-    weights = np.bincount(copy_of, weights=weights)
+    weights = cast(Floats, np.bincount(copy_of, weights=weights))
     return Z[first[weights > 0]], weights[weights > 0]
 
 
-def _sampled(rows):
+def _sampled(rows: Floats) -> Booleans | None:
     """Return which rows to start from, shape (n,), bool, about SAMPLE of them; None where too few of these differ.
 
     The numbers in a row decide whether it is taken, so that neither order nor repetition matters.
@@ -216,7 +227,7 @@ def _sampled(rows):
     return chosen if len(np.unique(key[chosen])) > SAMPLE // 2 and chosen.sum() <= MANY_ROWS else None
 
 
-def _few_directions(rows, n_clusters):
+def _few_directions(rows: Matrix, n_clusters: int) -> Floats | None:
     """Return the rows that differ by more than rounding if they are fewer than the clusters, else None.
 
     Copies of a row that are scaled differ in their last digits when they are brought to unit length.
@@ -231,7 +242,7 @@ def _few_directions(rows, n_clusters):
     return rows[first] if len(first) < n_clusters else None
 
 
-def _sort_keys(Z):
+def _sort_keys(Z: Matrix) -> NDArray[Any]:
     """Return for every sparse row bytes that are in the order of the rows, as numbers, and equal where these are."""
     Z.sum_duplicates()
     Z.eliminate_zeros()
@@ -246,12 +257,12 @@ def _sort_keys(Z):
     return np.array([entries[start:end].tobytes() + b"\1" for start, end in ends], dtype=object)
 
 
-def squared_distances(unit_rows, centroids, membership):
+def squared_distances(unit_rows: Matrix, centroids: Floats, membership: str) -> Floats:
     """Return the squared distance of every row of unit length from every centroid, shape (n, K)."""
     return SQUARED_DISTANCES[membership](unit_rows @ normalize(centroids).T)
 
 
-def soft_memberships(squared_distance, temperature):
+def soft_memberships(squared_distance: Floats, temperature: float) -> Floats:
     """Turn squared distances (n, K) into memberships (n, K)."""
     # Distances beyond the nearest, so that a temperature of 0 or close to it leaves the nearest alone.
     beyond = squared_distance - squared_distance.min(axis=1, keepdims=True)

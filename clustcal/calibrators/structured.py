@@ -3,13 +3,17 @@
 Builds on `core.evidence` for the fit.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core import evidence
-from clustcal.core.probabilities import log_probabilities
+from clustcal.core.array_types import Floats, Matrix
+from clustcal.core.probabilities import Scores, log_probabilities
 
 __all__ = ["StructuredScaling"]
 
@@ -97,11 +101,11 @@ class StructuredScaling(Calibrator):
     0.005
     """
 
-    def __init__(self, classes=None, from_logits=False):
+    def __init__(self, classes: ArrayLike | None = None, from_logits: bool = False) -> None:
         self.classes = classes
         self.from_logits = from_logits
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         codes, weights = data.codes, data.weights
         U = _log_probabilities(data.scores)
         inverse = evidence.inverse_temperature(U, codes, weights)
@@ -118,7 +122,7 @@ class StructuredScaling(Calibrator):
         self.log_matrix_ = None if log_matrix is None else _without_diagonal(next(matrices))
         self.matrix_ = None if matrix is None else _without_diagonal(next(matrices))
 
-    def _calibrate(self, scores, Z):
+    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         base = self._tempered(_log_probabilities(scores))
         logits = base * (1 + self.slopes_) + self.intercepts_
         if self.log_matrix_ is not None:
@@ -127,23 +131,23 @@ class StructuredScaling(Calibrator):
             logits += _exceeding(np.exp(base)) @ self.matrix_.T
         return softmax(logits, axis=1)
 
-    def _tempered(self, U):
+    def _tempered(self, U: Floats) -> Floats:
         """Return log-probabilities after temperature scaling, mixed with a little of the uniform distribution."""
         Q = softmax(U / self.temperature_, axis=1)
         return np.log((1 - self._uniform) * Q + self._uniform / U.shape[1])
 
 
-def _log_probabilities(scores):
+def _log_probabilities(scores: Scores) -> Floats:
     return log_probabilities(scores.P) if scores.logits is None else log_softmax(scores.logits, axis=1)
 
 
-def _exceeding(Q):
+def _exceeding(Q: Floats) -> Matrix:
     """Return what N multiplies, (n, L); sparse where that is faster."""
     exceeding = FACTOR * np.maximum(Q - THRESHOLD, 0)
     return sparse.csr_matrix(exceeding) if np.count_nonzero(exceeding) < SPARSE * Q.size else exceeding
 
 
-def _matrix_on_probabilities(base, weights):
+def _matrix_on_probabilities(base: Floats, weights: Floats) -> evidence.Mixing:
     Q = np.exp(base)
     together = (weights[:, None] * Q).T @ Q
     pairs = ~np.eye(len(together), dtype=bool)
@@ -152,6 +156,6 @@ def _matrix_on_probabilities(base, weights):
     return evidence.Mixing(_exceeding(Q), strength, evidence.WORTH, one_by_one=True)
 
 
-def _without_diagonal(matrix):
+def _without_diagonal(matrix: Floats) -> Floats:
     np.fill_diagonal(matrix, 0.0)
     return matrix

@@ -1,9 +1,13 @@
 """Venn-Abers prediction: two isotonic regressions for every score, one for each label that it may turn out to have."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.one_vs_rest import OneVsRest
+from clustcal.core.array_types import Booleans, Floats, Integers
 from clustcal.core.probabilities import as_probabilities
 
 __all__ = ["VennAbersCalibration"]
@@ -56,10 +60,10 @@ class VennAbersCalibration(OneVsRest):
     array([[0.5, 1. ]])
     """
 
-    def __init__(self, classes=None):
+    def __init__(self, classes: ArrayLike | None = None) -> None:
         self.classes = classes
 
-    def predict_interval(self, P):
+    def predict_interval(self, P: ArrayLike) -> Floats:
         """Return the frequencies for either label of the row at hand.
 
         Parameters
@@ -80,7 +84,7 @@ class VennAbersCalibration(OneVsRest):
             return np.column_stack(self.maps_[0].bounds(P[:, 1]))
         return np.stack([np.column_stack(one.bounds(p)) for one, p in zip(self.maps_, P.T, strict=True)], axis=1)
 
-    def _fit_map(self, p, hit, weights):
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> VennAbersMap:
         seen = weights > 0
         return VennAbersMap(p[seen], hit[seen], weights[seen])
 
@@ -94,7 +98,7 @@ class VennAbersMap:
     draws neighbouring edges into its own for as long as their slopes are out of order.
     """
 
-    def __init__(self, p, hit, weights):
+    def __init__(self, p: Floats, hit: Booleans, weights: Floats) -> None:
         self.scores, place = np.unique(p, return_inverse=True)
         of_score = lambda values: np.concatenate([[0.0], np.cumsum(np.bincount(place, values))])
         self.weight, self.hits = of_score(weights), of_score(weights * hit)
@@ -102,18 +106,19 @@ class VennAbersMap:
         backwards = _chain(-self.weight[::-1], self.hits[::-1])
         self.after = (len(self.weight) - 1 - backwards)[::-1]
 
-    def __call__(self, p):
+    def __call__(self, p: Floats) -> Floats:
         low, high = self.bounds(p)
         return high / (1 - low + high)
 
-    def bounds(self, p):
+    def bounds(self, p: Floats) -> tuple[Floats, Floats]:
         """Return the frequencies if the label is 0 and if it is 1, shape (n,) each."""
         scores, place = np.unique(p, return_inverse=True)
         start, end = np.searchsorted(self.scores, scores, "left"), np.searchsorted(self.scores, scores, "right")
         # Sums of weights of any size round beyond 0 and 1.
-        return tuple(self._with_row(start, end, label)[place].clip(0, 1) for label in (0, 1))
+        low, high = (self._with_row(start, end, label)[place].clip(0, 1) for label in (0, 1))
+        return low, high
 
-    def _with_row(self, start, end, label):
+    def _with_row(self, start: Integers, end: Integers, label: int) -> Floats:
         """Return the slope of the edge that holds the added row, for rows after ``start`` and before ``end`` scores."""
         start, end = start.copy(), end.copy()
         while True:
@@ -127,13 +132,13 @@ class VennAbersMap:
             left = too_steep & ~too_flat
             start[left] = self.before[start[left]]
 
-    def _slope(self, first, last):
+    def _slope(self, first: Integers, last: Integers) -> Floats:
         """Return the slope between two vertices, NaN where they are one, which no comparison finds out of order."""
         with np.errstate(invalid="ignore"):
             return (self.hits[last] - self.hits[first]) / (self.weight[last] - self.weight[first])
 
 
-def _chain(x, y):
+def _chain(x: Floats, y: Floats) -> Integers:
     """Return for every point the vertex before it in the lower convex hull of the points up to it."""
     x, y = x.tolist(), y.tolist()
     before = [0] * len(x)

@@ -17,7 +17,7 @@ Labels: TypeAlias = NDArray[Any]
 # A representation behind the door: an array of float64, or a CSR matrix of scipy, which has no types of its own.
 Matrix: TypeAlias = Any
 # Rows as a classifier takes them: an array, a frame, texts, images.
-Rows: TypeAlias = Any
+Inputs: TypeAlias = Any
 # An estimator of scikit-learn, or of what is made like it; these have no types either.
 Estimator: TypeAlias = Any
 

@@ -1,14 +1,18 @@
 """Folds of rows for cross-validation, dealt out by class and by weight."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
+from clustcal.core.array_types import Floats, Folds, Integers
 from clustcal.core.parameters import shown
 
 
-def make_folds(cv, codes, weights, seed=None):
+def make_folds(cv: Any, codes: Integers, weights: Floats, seed: int | None = None) -> Folds:
     """Return the folds as pairs (train, held_out) of row numbers.
 
     Parameters
@@ -44,7 +48,7 @@ def make_folds(cv, codes, weights, seed=None):
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
 
 
-def _pairs(cv):
+def _pairs(cv: Any) -> list[tuple[Any, Any]]:
     try:
         return [(train, held_out) for train, held_out in cv]
     except (TypeError, ValueError):
@@ -53,7 +57,7 @@ def _pairs(cv):
         ) from None
 
 
-def check_number_of_folds(cv, n):
+def check_number_of_folds(cv: Any, n: int) -> None:
     """Raise a ValueError unless n rows can be dealt out to this number of folds."""
     if isinstance(cv, bool) or not 2 <= cv <= n:
         raise ValueError(f"cv is {shown(cv)}; expected from 2 to {n} folds, the number of rows.")

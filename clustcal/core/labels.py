@@ -1,16 +1,22 @@
 """Labels of any type, and which column of P belongs to which of them: by name, where columns have names."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from clustcal.core.array_types import Floats, Integers, Labels
 from clustcal.core.parameters import shown
 
 MIXED = "y mixes strings and other types; expected labels of one type."
 
 
-def as_labels(y):
+def as_labels(y: ArrayLike) -> Labels:
     """Return labels as an array of one type, shape (n,).
 
     Raises
@@ -34,13 +40,13 @@ def as_labels(y):
     return _labels_from_objects(y) if y.dtype.kind in "OT" else y
 
 
-def check_no_types_mixed(y):
+def check_no_types_mixed(y: ArrayLike) -> None:
     """Raise a ValueError if text stands beside labels of other types, which numpy would turn into text."""
     if y is not None and not hasattr(y, "dtype"):
         _of_one_type(y)
 
 
-def check_no_label_missing(y):
+def check_no_label_missing(y: ArrayLike) -> None:
     """Raise a ValueError if a label is missing: what pandas calls so, or what a masked array hides."""
     if isinstance(y, np.ma.MaskedArray):
         missing = np.ma.is_masked(y)
@@ -53,7 +59,14 @@ def check_no_label_missing(y):
         raise ValueError("y holds missing values; expected a label for every row.")
 
 
-def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None):
+def encode_labels(
+    y: ArrayLike,
+    n_classes: int,
+    classes: ArrayLike | None = None,
+    *,
+    require_two: bool = True,
+    weights: Floats | None = None,
+) -> tuple[Labels, Integers]:
     """Match labels of any type with the columns of P.
 
     Parameters
@@ -104,7 +117,7 @@ def encode_labels(y, n_classes, classes=None, *, require_two=True, weights=None)
     return classes, codes_of(y, classes)
 
 
-def order_of_columns(names, present, classes, name="P"):
+def order_of_columns(names: list[Any], present: Labels, classes: Any, name: str = "P") -> tuple[list[int] | None, Any]:
     """Return in which order the columns of a frame belong to sorted or given classes, and the classes themselves.
 
     Names that are the classes as a set say which column is whose, whole numbers too. Names that share nothing with the
@@ -164,7 +177,7 @@ def order_of_columns(names, present, classes, name="P"):
     return [labels.index(label) for label in known], known if classes is None else classes
 
 
-def column_names(P):
+def column_names(P: Any) -> list[Any] | None:
     """Return the names of the columns of a frame (or the name of a series) as a list, or None if P has none.
 
     The index 0, 1, ... that pandas gives where nobody named the columns is none.
@@ -182,7 +195,7 @@ def column_names(P):
     return [name] if name is not None and hasattr(P, "to_numpy") else None
 
 
-def names_of_features(Z):
+def names_of_features(Z: Any) -> list[str] | None:
     """Return the names of the columns of a representation as a list, or None unless it is a frame with names of text.
 
     Examples
@@ -194,7 +207,7 @@ def names_of_features(Z):
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def check_names_of_features(Z, known):
+def check_names_of_features(Z: Any, known: list[str] | None) -> None:
     """Raise a ValueError if the columns of a representation bear other names, or stand in another order, than in fit.
 
     Parameters
@@ -211,7 +224,7 @@ def check_names_of_features(Z, known):
         raise ValueError(f"Z has the column {names[at]!r} where fit had {known[at]!r}; expected the columns of fit.")
 
 
-def check_pos_label(name, pos_label, known):
+def check_pos_label(name: Any, pos_label: Hashable, known: ArrayLike) -> None:
     """Raise a ValueError if the one column of a frame, or the series, is named after another class than ``pos_label``.
 
     Parameters
@@ -231,23 +244,23 @@ def check_pos_label(name, pos_label, known):
     ...
     ValueError: pos_label is 'yes' and the column of y_prob is named 'no', which is another label; expected the same.
     """
-    known = np.asarray(known).tolist()
-    (named,) = [name] if name in known else _as_named([name], known)
-    if named in known and named != pos_label:
+    classes = np.asarray(known).tolist()
+    (named,) = [name] if name in classes else _as_named([name], classes)
+    if named in classes and named != pos_label:
         raise ValueError(
             f"pos_label is {pos_label!r} and the column of y_prob is named {name!r}, which is another label; expected "
             "the same."
         )
 
 
-def distinct(y):
+def distinct(y: Labels) -> Labels:
     """Return the distinct labels, sorted; small whole numbers are counted, which is faster than sorting."""
     if y.dtype.kind in "iu" and y.min() >= 0 and y.max() < max(len(y), 256):
         return np.flatnonzero(np.bincount(y)).astype(y.dtype)
     return np.unique(y)
 
 
-def codes_of(y, classes):
+def codes_of(y: Labels, classes: Labels) -> Integers:
     """Return the place of every label among the classes, of which it is one."""
     if y.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes))):
         return y.astype(np.intp, copy=False)
@@ -255,7 +268,7 @@ def codes_of(y, classes):
     return order[np.searchsorted(classes, y, sorter=order)]
 
 
-def _check_that_two_occur(y, present, classes, weights):
+def _check_that_two_occur(y: Labels, present: Labels, classes: Labels, weights: Floats | None) -> None:
     if weights is not None and not weights.all():
         present = distinct(y[weights > 0])
     if present.size == 1:
@@ -269,7 +282,7 @@ def _check_that_two_occur(y, present, classes, weights):
         )
 
 
-def _as_named(names, labels):
+def _as_named(names: list[Any], labels: list[Any]) -> list[Any]:
     """Return the labels that names stand for if both are written out: frames of polars have names of text only."""
     by_text = {text: label for label in labels for text in _as_texts(label)}
     if {type(label) for label in labels} <= {int}:  # whole numbers that do not occur are labels too
@@ -277,20 +290,20 @@ def _as_named(names, labels):
     return [next((by_text[text] for text in _as_texts(name) if text in by_text), name) for name in names]
 
 
-def _as_texts(label):
+def _as_texts(label: Any) -> list[str]:
     """Return how a label may be written: 1.0 also as 1, True also as true and 1."""
     if isinstance(label, bool):
         return [str(label), str(label).lower(), str(int(label))]
     return [str(label), str(int(label))] if isinstance(label, float) and label.is_integer() else [str(label)]
 
 
-def _without(labels, others):
+def _without(labels: Labels, others: Labels) -> list[Any]:
     """The labels that are not among the others."""
-    others = set(others.tolist())
-    return [label for label in labels.tolist() if label not in others]
+    found = set(others.tolist())
+    return [label for label in labels.tolist() if label not in found]
 
 
-def _of_one_type(y):
+def _of_one_type(y: Any) -> Labels:
     """Return labels as an array, unless numpy had to turn some into text for that."""
     array = np.asarray(y)
     if array.dtype.kind in "US" and not hasattr(y, "dtype"):
@@ -300,7 +313,7 @@ def _of_one_type(y):
     return array
 
 
-def _labels_from_objects(y):
+def _labels_from_objects(y: Labels) -> Labels:
     """Turn an object array into the array of its one type, so that it can be sorted and compared."""
     kinds = {type(label) for label in y}
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
@@ -308,7 +321,7 @@ def _labels_from_objects(y):
     return np.array(y.tolist())
 
 
-def _labels_of_columns(present, n_classes, classes):
+def _labels_of_columns(present: Labels, n_classes: int, classes: ArrayLike | None) -> Labels:
     if classes is not None:
         classes = np.array(np.asarray(classes).tolist())
         if classes.shape != (n_classes,) or np.unique(classes).size != n_classes:

@@ -4,12 +4,17 @@ Input is checked here, once, at the public door; behind it arrays are float64 an
 bins lives here too, so that calibrators, metrics and diagrams can never disagree about it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import logit, softmax
 
+from clustcal.core.array_types import Bins, Floats, Integers, Matrix, Strategy
 from clustcal.core.parameters import check_one_of, shown
 
 # log p and log(1 - p) are taken at the nearest float64 to 0 and 1 that has a logit, as scikit-learn does.
@@ -36,7 +41,7 @@ FEW_EDGES = 25
 KINDS = ("top-label", "positive")
 
 
-def as_probabilities(P, name="P"):
+def as_probabilities(P: ArrayLike, name: str = "P") -> Floats:
     """Bring class probabilities into the canonical form: float64, shape (n, L), rows that sum to 1.
 
     Parameters
@@ -86,7 +91,7 @@ def as_probabilities(P, name="P"):
     return _with_unit_rows(P, given, name)
 
 
-def as_logits(S, name="P"):
+def as_logits(S: ArrayLike, name: str = "P") -> Floats:
     """Bring logits into the canonical form: float64, shape (n, L), such that softmax gives the probabilities.
 
     Parameters
@@ -124,20 +129,20 @@ def as_logits(S, name="P"):
 class Scores:
     """What a classifier said: probabilities P (n, L), and the logits (n, L) behind them where these were given."""
 
-    P: np.ndarray
-    logits: np.ndarray | None = None
+    P: Floats
+    logits: Floats | None = None
 
-    def features(self, family):
+    def features(self, family: Any) -> Floats:
         """Return the features of every row for a parametric family; from logits nothing is cut."""
         return family.features(self.P) if self.logits is None else family.features_of_logits(self.logits)
 
-    def take(self, rows=slice(None), columns=slice(None)):
+    def take(self, rows: Any = slice(None), columns: Any = slice(None)) -> Scores:
         """Return the scores of some rows, with the columns in some order."""
-        pick = lambda A: None if A is None else A[rows][:, columns]
-        return replace(self, P=pick(self.P), logits=pick(self.logits))
+        pick = lambda A: A[rows][:, columns]
+        return replace(self, P=pick(self.P), logits=None if self.logits is None else pick(self.logits))
 
 
-def as_scores(P, from_logits=False, name="P"):
+def as_scores(P: ArrayLike, from_logits: bool = False, name: str = "P") -> Scores:
     """Return probabilities or logits of any accepted form as `Scores`."""
     if not from_logits:
         return Scores(as_probabilities(P, name))
@@ -145,7 +150,7 @@ def as_scores(P, from_logits=False, name="P"):
     return Scores(softmax(logits, axis=1), logits)
 
 
-def as_weights(sample_weight, n):
+def as_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return sample weights as float64, shape (n,); ones where there are none.
 
     Raises
@@ -171,7 +176,7 @@ def as_weights(sample_weight, n):
     return weights
 
 
-def as_representation(Z, n=None, n_features=None):
+def as_representation(Z: Any, n: int | None = None, n_features: int | None = None) -> Matrix:
     """Return a representation as float64, shape (n, m): a CSR matrix if it was sparse, else an array.
 
     Parameters
@@ -207,7 +212,7 @@ def as_representation(Z, n=None, n_features=None):
     return Z
 
 
-def check_same_length(n, **arrays):
+def check_same_length(n: int, **arrays: Any) -> None:
     """Raise a ValueError that names the first of ``arrays`` whose length is not n, the number of rows of P."""
     for name, array in arrays.items():
         if not hasattr(array, "__len__"):
@@ -216,17 +221,17 @@ def check_same_length(n, **arrays):
             raise ValueError(f"{name} has {len(array)} rows and P has {n}; expected the same number.")
 
 
-def log_probabilities(P):
+def log_probabilities(P: Floats) -> Floats:
     """Return log P, shape (n, L), with probabilities of exactly 0 taken as the smallest that has a logit."""
     return np.log(np.clip(P, EPS, 1 - EPS))
 
 
-def logits(p):
+def logits(p: Floats) -> Floats:
     """Return log(p / (1 - p)) with p clipped as in `log_probabilities`."""
     return logit(np.clip(p, EPS, 1 - EPS))
 
 
-def bin_edges(p, n_bins, strategy="uniform", weights=None):
+def bin_edges(p: Any, n_bins: Bins, strategy: Strategy = "uniform", weights: Floats | None = None) -> Floats:
     """Edges of the bins over [0, 1] by the package's one rule.
 
     Bins are open on the left and closed on the right, (a, b], and the first also holds its left edge, so
@@ -282,7 +287,7 @@ def bin_edges(p, n_bins, strategy="uniform", weights=None):
     return np.unique(np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]]))
 
 
-def assign_bins(p, edges):
+def assign_bins(p: Floats, edges: Floats) -> Integers:
     """Index of the bin of every score, by the rule of `bin_edges`: (a, b], and 0 belongs to the first.
 
     Examples
@@ -299,7 +304,7 @@ def assign_bins(p, edges):
     return bins
 
 
-def confidence_columns(P, kind):
+def confidence_columns(P: Floats, kind: str) -> Integers:
     """Return for every row the column whose probability is its confidence, shape (n,).
 
     The most probable one for the kind ``"top-label"``, the second of two for ``"positive"``.
@@ -312,12 +317,12 @@ def confidence_columns(P, kind):
     return np.ones(len(P), dtype=int)
 
 
-def take_columns(P, columns):
+def take_columns(P: Floats, columns: Integers) -> Floats:
     """Return the element of every row in its column, shape (n,)."""
     return np.take_along_axis(P, columns[:, None], axis=1)[:, 0]
 
 
-def _own_edges(edges):
+def _own_edges(edges: Any) -> Floats:
     try:
         found = np.asarray(edges, dtype=np.float64)
         valid = found.ndim == 1 and len(found) > 1 and found[0] == 0 and found[-1] == 1 and (np.diff(found) > 0).all()
@@ -328,7 +333,7 @@ def _own_edges(edges):
     return found
 
 
-def _number_of_bins(n_bins, p, weights):
+def _number_of_bins(n_bins: Bins, p: Any, weights: Floats | None) -> int:
     if isinstance(n_bins, str) and n_bins == "auto":
         total = len(p) if weights is None else weights.sum()
         # The allowance keeps rounding in the sum of the weights from adding a bin to a cube.
@@ -340,13 +345,13 @@ def _number_of_bins(n_bins, p, weights):
     return int(n_bins)
 
 
-def _shown(values):
+def _shown(values: Any) -> str:
     """A list as an error can show it: whole if it is short, else its beginning."""
     text = str(values.tolist() if isinstance(values, np.ndarray) else list(values))
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _as_float_array(values, name):
+def _as_float_array(values: Any, name: str) -> Floats:
     try:
         if not hasattr(values, "dtype") and not hasattr(values, "dtypes"):
             values = np.asarray(values)
@@ -357,17 +362,17 @@ def _as_float_array(values, name):
     raise ValueError(f"{name} holds complex numbers; expected real ones.")
 
 
-def _to_float(values):
+def _to_float(values: Any) -> Floats:
     if hasattr(values, "iloc"):  # of pandas, where missing values of some types have no number
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     if hasattr(values, "detach"):  # of torch: numpy knows no bfloat16, and takes no tensor with a gradient
         values = values.detach().cpu().double()
     if isinstance(values, np.ma.MaskedArray):
-        return values.astype(np.float64).filled(np.nan)
+        return np.ma.filled(values.astype(np.float64), np.nan)
     return np.asarray(values, dtype=np.float64)
 
 
-def _is_complex(values):
+def _is_complex(values: Any) -> bool:
     """Whether numbers are complex: numpy would read them as real ones, without their imaginary part."""
     if hasattr(values, "is_complex"):  # of torch
         return values.is_complex()
@@ -377,7 +382,7 @@ def _is_complex(values):
     return kind == "c" or (kind == "O" and any(isinstance(value, COMPLEX) for value in np.ravel(values)))
 
 
-def _precision(values):
+def _precision(values: Any) -> float:
     """Return the rounding error at 1 of the type in which values were given."""
     if hasattr(values, "detach"):
         import torch
@@ -387,14 +392,14 @@ def _precision(values):
     return np.finfo(dtype).eps if dtype.kind == "f" else EPS
 
 
-def _check_finite(values, name):
+def _check_finite(values: Floats, name: str) -> None:
     # One sum finds a NaN or an infinity without a mask as large as the input.
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
         found = "NaN" if np.isnan(values).any() else "infinite values"
         raise ValueError(f"{name} holds {found}; expected finite numbers.")
 
 
-def _with_unit_rows(P, given, name):
+def _with_unit_rows(P: Floats, given: Any, name: str) -> Floats:
     sums = P @ np.ones(P.shape[1])  # much faster than a sum along the short axis
     if max(sums.max() - 1, 1 - sums.min()) <= ROUNDING:
         return P

@@ -1,13 +1,16 @@
 """One meaning of ``random_state`` for all that draws: what scikit-learn accepts, and numpy's Generators."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from clustcal.core.parameters import shown
 
 
-def as_generator(random_state):
+def as_generator(random_state: Any) -> np.random.Generator:
     """Return the numpy Generator that ``random_state`` stands for.
 
     Parameters
@@ -29,7 +32,7 @@ def as_generator(random_state):
     if isinstance(random_state, np.random.RandomState):
         # The Generator draws from the same stream of bits, which thus moves on as users of RandomState expect.
         return np.random.Generator(random_state._bit_generator)
-    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0
+    is_seed = _is_whole(random_state) and random_state >= 0
     if random_state is None or is_seed:
         return np.random.default_rng(random_state)
     raise ValueError(
@@ -38,11 +41,15 @@ def as_generator(random_state):
     )
 
 
-def check_random_state(random_state):
+def check_random_state(random_state: Any) -> None:
     """Raise a ValueError unless scikit-learn can draw from it: a seed of 32 bits, a RandomState or None."""
-    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**32
+    is_seed = _is_whole(random_state) and 0 <= random_state < 2**32
     if not (random_state is None or is_seed or isinstance(random_state, np.random.RandomState)):
         raise ValueError(
             f"random_state is {shown(random_state)}; expected a whole number from 0 to {2**32 - 1}, a RandomState or "
             "None."
         )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

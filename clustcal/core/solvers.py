@@ -11,6 +11,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from clustcal.core.array_types import Booleans, Floats
+
 # Newton's step s gains g = s'Hs / 2 in the quadratic model, half the squared Newton decrement; it estimates what the
 # loss can still fall. Near the optimum the error of the next iterate is of the order of the square of this one's, and
 # so is its step: g_next ~ c g^2. A step at a gain below this tolerance leaves an error far below what float64 resolves.
@@ -48,10 +50,10 @@ class Fit:
     ``failure`` says why the solver stopped early, if it did.
     """
 
-    theta: np.ndarray
-    loss: np.ndarray
+    theta: Floats
+    loss: Floats
     n_iter: int
-    is_finite: np.ndarray | None = None
+    is_finite: Booleans | None = None
     failure: str | None = None
 
     def warn(self):

@@ -1,12 +1,15 @@
 """The teaching set: scores that are wrong in a different way in each group, and whose right values are known."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch
 
-Floats = NDArray[np.float64]
+from clustcal.core.array_types import Floats
+
 # (slope, intercept) of the groups, in turn, unless others are asked for
 PATTERN = ((0.4, 0.0), (2.0, 0.0), (1.0, -1.0), (1.0, 1.0))
 

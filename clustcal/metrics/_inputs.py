@@ -4,11 +4,17 @@ Builds on `clustcal.core.probabilities`, which does the checking. Here the two w
 calibrators have not are given their meaning: ``pos_label`` and ``kind``.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from clustcal.core.array_types import Floats, Integers, Labels
 from clustcal.core.labels import (
     as_labels,
     check_pos_label,
@@ -30,19 +36,27 @@ class Forecast:
     ``one_vs_rest`` says that P has two columns because it was one class of many that was asked for.
     """
 
-    P: np.ndarray
-    codes: np.ndarray
-    weights: np.ndarray
-    classes: np.ndarray
+    P: Floats
+    codes: Integers
+    weights: Floats
+    classes: Labels
     positive: int | None
     one_vs_rest: bool = False
 
     @property
-    def is_binary(self):
+    def is_binary(self) -> bool:
         return self.P.shape[1] == 2
 
 
-def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=None, *, one_vs_rest=True):
+def read_forecast(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    *,
+    one_vs_rest: bool = True,
+) -> Forecast:
     """Check the arguments that all metrics share and return them as a `Forecast`.
 
     One column of probabilities belongs to ``pos_label`` (default: the second of the sorted labels, in whatever
@@ -71,7 +85,7 @@ def read_forecast(y_true, y_prob, sample_weight=None, labels=None, pos_label=Non
     return forecast
 
 
-def forecast_events(forecast, kind="auto"):
+def forecast_events(forecast: Forecast, kind: str = "auto") -> list[tuple[Floats, Floats]]:
     """Return the list of (p, hit) pairs whose agreement ``kind`` speaks of: p in [0, 1], hit in {0, 1}, both (n,).
 
     ``"positive"``: the probability of the positive class, and whether it occurred. ``"top-label"``: the
@@ -88,7 +102,7 @@ def forecast_events(forecast, kind="auto"):
     return [(P[:, forecast.positive], (codes == forecast.positive).astype(float))]
 
 
-def weights_as_rows(weights):
+def weights_as_rows(weights: Floats) -> Floats:
     """The weights at the scale at which they add up to Kish's effective number of rows, whatever theirs was.
 
     Examples
@@ -100,7 +114,7 @@ def weights_as_rows(weights):
     return share / (share @ share)
 
 
-def event_classes(forecast, kind="auto"):
+def event_classes(forecast: Forecast, kind: str = "auto") -> list[tuple[str, Any]]:
     """The kind and the class of each pair of `forecast_events`; the class is None for top labels."""
     kind = resolve_kind(forecast, kind)
     if kind == "top-label":
@@ -109,7 +123,7 @@ def event_classes(forecast, kind="auto"):
     return [("positive", forecast.classes.tolist()[k]) for k in columns]
 
 
-def resolve_kind(forecast, kind):
+def resolve_kind(forecast: Forecast, kind: str) -> str:
     """Check ``kind`` and say what "auto" means for this forecast."""
     check_one_of("kind", kind, KINDS)
     if kind == "auto":
@@ -125,7 +139,7 @@ def resolve_kind(forecast, kind):
     return kind
 
 
-def forecast_event(forecast, kind):
+def forecast_event(forecast: Forecast, kind: str) -> tuple[Floats, Floats]:
     """The one (p, hit) pair of a ``kind`` that has only one."""
     check_one_of("kind", kind, KINDS)
     if kind == "classwise":
@@ -133,7 +147,7 @@ def forecast_event(forecast, kind):
     return forecast_events(forecast, kind)[0]
 
 
-def _negative_then_positive(y_true, labels, pos_label):
+def _negative_then_positive(y_true: ArrayLike, labels: ArrayLike | None, pos_label: Any) -> Labels:
     """Order two labels so that the second is the one that a single column of probabilities speaks of."""
     known = pd.unique(np.ravel(y_true if labels is None else labels)).tolist()
     others = [label for label in known if label != pos_label]
@@ -147,7 +161,7 @@ def _negative_then_positive(y_true, labels, pos_label):
     return np.array([others[0], pos_label])
 
 
-def _positive_column(classes, pos_label):
+def _positive_column(classes: Labels, pos_label: Hashable) -> int | None:
     """The column that ``pos_label`` names; without it, that of the second of two sorted labels and none of more."""
     if pos_label is None:
         return int(np.argmax(classes == np.unique(classes)[1])) if len(classes) == 2 else None
@@ -157,7 +171,7 @@ def _positive_column(classes, pos_label):
     return found[0]
 
 
-def _against_the_rest(forecast, pos_label):
+def _against_the_rest(forecast: Forecast, pos_label: Hashable) -> Forecast:
     """The forecast of two columns that speaks of the positive class alone, which is the second."""
     p = forecast.P[:, forecast.positive]
     # Labels of any type, so the other one is no number or word that could be mistaken for one of them.

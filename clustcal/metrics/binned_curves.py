@@ -3,9 +3,16 @@
 A curve holds the sums over the rows of its bins, so that those of two batches are the sums of both.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import AnySeed, Bins, Floats, Integers, Kind, Strategy
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
@@ -31,7 +38,7 @@ class ReliabilityCurve(Bunch):
     (array([2., 2.]), array([0.3, 0.9]))
     """
 
-    def merge(self, *others):
+    def merge(self, *others: ReliabilityCurve) -> ReliabilityCurve:
         """The curve of the rows of this one and of all ``others`` together.
 
         Sums over rows are added, bin by bin: counts, events and so frequencies and intervals are those of one
@@ -61,7 +68,7 @@ class ReliabilityCurve(Bunch):
         limits = _limits(sums, self.interval, self.confidence_level)
         return _as_curve(sums, self.edges, limits, self.interval, self.confidence_level, self.kind, self.pos_label)
 
-    def _check_goes_with(self, other):
+    def _check_goes_with(self, other: ReliabilityCurve) -> None:
         if not isinstance(other, ReliabilityCurve):
             raise ValueError(f"other is {type(other).__name__}; expected a ReliabilityCurve.")
         for name in ("kind", "pos_label"):
@@ -72,20 +79,20 @@ class ReliabilityCurve(Bunch):
 
 
 def reliability_curve(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    kind="auto",
-    interval="clopper-pearson",
-    confidence_level=0.95,
-    n_resamples=1000,
-    random_state=None,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    kind: Kind = "auto",
+    interval: Literal["clopper-pearson", "wilson", "bootstrap"] | None = "clopper-pearson",
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: AnySeed = None,
+) -> ReliabilityCurve | Any:
     """Mean forecast and observed frequency in each bin: the points of a reliability diagram.
 
     Parameters
@@ -159,6 +166,7 @@ def reliability_curve(
         edges = bin_edges(p, n_bins, strategy, forecast.weights)
         bins = assign_bins(p, edges)
         sums = bin_sums(p, hit, forecast.weights, bins, len(edges) - 1)
+        limits: tuple[Floats, Floats] | None
         if interval == "bootstrap":
             limits = _resampled_limits(sums, hit, forecast.weights, bins, confidence_level, n_resamples, rng)
         else:
@@ -167,14 +175,14 @@ def reliability_curve(
     return {curve.pos_label: curve for curve in curves} if kind == "classwise" else curves[0]
 
 
-def binned(p, hit, weights, n_bins, strategy):
+def binned(p: Floats, hit: Floats, weights: Floats, n_bins: Bins, strategy: Strategy) -> ReliabilityCurve:
     """The curve of one (p, hit) pair, without intervals: what calibration errors are made of."""
     edges = bin_edges(p, n_bins, strategy, weights)
     sums = bin_sums(p, hit, weights, assign_bins(p, edges), len(edges) - 1)
     return _as_curve(sums, edges, None, None, None, None, None)
 
 
-def bin_sums(p, hit, weights, bins, n_bins):
+def bin_sums(p: Floats, hit: Floats, weights: Floats, bins: Integers, n_bins: int) -> Floats:
     """Sums over the rows of each bin, shape (4, n_bins), in the order of ``SUMS``."""
     count = np.bincount(bins, weights, n_bins)
     # Of equal weights the squares need no pass of their own.
@@ -183,7 +191,15 @@ def bin_sums(p, hit, weights, bins, n_bins):
     return np.array([count, squares, np.bincount(bins, weights * p, n_bins), np.bincount(bins, weights * hit, n_bins)])
 
 
-def _as_curve(sums, edges, limits, interval, confidence_level, kind, pos_label):
+def _as_curve(
+    sums: Floats,
+    edges: Floats,
+    limits: tuple[Floats, Floats] | None,
+    interval: str | None,
+    confidence_level: float | None,
+    kind: str | None,
+    pos_label: Any,
+) -> ReliabilityCurve:
     filled = np.flatnonzero(sums[0] > 0)
     count, squares, forecasts, hits = sums[:, filled]
     curve = ReliabilityCurve(
@@ -204,7 +220,7 @@ def _as_curve(sums, edges, limits, interval, confidence_level, kind, pos_label):
     return curve
 
 
-def _limits(sums, interval, confidence_level):
+def _limits(sums: Floats, interval: str | None, confidence_level: float) -> tuple[Floats, Floats] | None:
     """Lower and upper limit of the frequency of each bin that holds weight; None if none are asked for."""
     if interval is None:
         return None
@@ -213,7 +229,15 @@ def _limits(sums, interval, confidence_level):
     return make(*effective_counts(count, squares, hits), confidence_level)
 
 
-def _resampled_limits(sums, hit, weights, bins, confidence_level, n_resamples, rng):
+def _resampled_limits(
+    sums: Floats,
+    hit: Floats,
+    weights: Floats,
+    bins: Integers,
+    confidence_level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
     """Percentile limits of the frequencies over resamples of all rows.
 
     Rows of the same bin, outcome and weight are alike, and drawing n rows is a multinomial draw of how often each

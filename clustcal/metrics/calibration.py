@@ -4,12 +4,18 @@ Every error names its bins, their number, the norm, and which probability is mea
 of `clustcal.core.probabilities.bin_edges`: (a, b], the first also holding 0.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Hashable
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
 
+from clustcal.core.array_types import Bins, Event, Floats, Kind, Strategy
 from clustcal.core.parameters import check_above_0, check_one_of
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
 from clustcal.metrics.binned_curves import binned
@@ -32,17 +38,17 @@ MOST_ALONE = 0.1
 
 
 def ece(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    norm="l1",
-    kind="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    norm: Literal["l1", "l2", "max"] = "l1",
+    kind: Kind = "auto",
+) -> float:
     """Expected calibration error (eq. ECE of the paper for the defaults).
 
     .. math::
@@ -98,16 +104,16 @@ def ece(
 
 
 def mce(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    kind="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    kind: Kind = "auto",
+) -> float:
     """Maximum calibration error: the largest gap of any bin (eq. MCE of the paper). `ece` with norm="max".
 
     Parameters
@@ -139,7 +145,16 @@ def mce(
     )
 
 
-def ada_ece(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None, n_bins=10, kind="auto"):
+def ada_ece(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    kind: Kind = "auto",
+) -> float:
     """The paper's AdaECE, its "ECE" in all tables: bins of equal mass, root mean square of the gaps.
 
     .. math::
@@ -184,16 +199,16 @@ def ada_ece(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None, 
 
 
 def classwise_ece(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    norm="l1",
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    norm: Literal["l1", "l2", "max"] = "l1",
+) -> float:
     """Classwise calibration error: the mean over classes of one-vs-rest errors. `ece` with kind="classwise".
 
     Parameters
@@ -231,16 +246,16 @@ def classwise_ece(
 
 
 def debiased_ece(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="quantile",
-    kind="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "quantile",
+    kind: Kind = "auto",
+) -> float:
     """Root mean square calibration error with the noise of each bin's frequency taken off (Kumar et al. 2019).
 
     .. math::
@@ -291,7 +306,7 @@ def debiased_ece(
     return float(np.sqrt(max(0.0, np.mean(squares))))
 
 
-def _warn_of_small_bins(count):
+def _warn_of_small_bins(count: Floats) -> None:
     alone = count[count <= 1].sum() / count.sum()
     if alone > MOST_ALONE:
         message = (
@@ -301,15 +316,15 @@ def _warn_of_small_bins(count):
 
 
 def smooth_ece(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-    bandwidth=None,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+    bandwidth: float | None = None,
+) -> float:
     """Smooth calibration error, smECE: no bins, and no bandwidth to choose (Blasiok and Nakkiran 2023).
 
     The residuals y - p are smoothed along p by a Gaussian that is reflected at 0 and 1, and the absolute
@@ -365,7 +380,7 @@ def smooth_ece(
     return _smoothed_norm(_cosine_coefficients(p, residuals, size), bandwidth)
 
 
-def _smoothing_fixed_point(p, residuals):
+def _smoothing_fixed_point(p: Floats, residuals: Floats) -> float:
     for size in GRID_SIZES:
         coefficients = _cosine_coefficients(p, residuals, size)
         if _smoothed_norm(coefficients, 0.0) == 0:
@@ -377,7 +392,7 @@ def _smoothing_fixed_point(p, residuals):
     return min(float(sigma), 1.0)
 
 
-def _cosine_coefficients(p, residuals, size):
+def _cosine_coefficients(p: Floats, residuals: Floats, size: int) -> Floats:
     """Spread residuals on the centres of ``size`` cells and return their cosine transform."""
     position = np.clip(p * size - 0.5, 0, size - 1)
     cell = np.minimum(position.astype(int), size - 2)
@@ -386,6 +401,6 @@ def _cosine_coefficients(p, residuals, size):
     return dct(masses)
 
 
-def _smoothed_norm(coefficients, sigma):
+def _smoothed_norm(coefficients: Floats, sigma: float) -> float:
     frequencies = np.pi * np.arange(len(coefficients))
     return float(np.abs(idct(coefficients * np.exp(-0.5 * (frequencies * sigma) ** 2))).sum())

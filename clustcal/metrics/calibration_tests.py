@@ -4,12 +4,18 @@ All take the forecast as given and ask whether the outcomes could have come from
 says how much a row counts, not how often it was seen, so that its scale changes nothing (unlike in scores).
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, norm
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import Event, Floats
 from clustcal.core.parameters import check_level
 from clustcal.core.probabilities import logits
 from clustcal.metrics._inputs import forecast_event, read_forecast
@@ -25,7 +31,15 @@ SMALL_STEP = 1e-7
 LEAST_SPREAD = 1e-6
 
 
-def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None, kind="auto"):
+def spiegelhalter_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+) -> Bunch:
     """Spiegelhalter's test: is the Brier score what it would be if the forecast were right?
 
     .. math::
@@ -101,15 +115,15 @@ def spiegelhalter_test(y_true, y_prob, *, sample_weight=None, labels=None, pos_l
 
 
 def cox_calibration(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    confidence_level=0.95,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-):
+    confidence_level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+) -> Bunch:
     """Cox's calibration intercept and slope, with intervals, and the test that they are 0 and 1.
 
     A logistic regression of the outcomes on the logit of the forecast,
@@ -198,15 +212,15 @@ def cox_calibration(
 
 
 def calibration_in_the_large(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    confidence_level=0.95,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-):
+    confidence_level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+) -> Bunch:
     """Is the forecast right on average: observed against expected events, and the intercept with slope 1.
 
     .. math::
@@ -291,24 +305,31 @@ def calibration_in_the_large(
     )
 
 
-def _event(y_true, y_prob, sample_weight, labels, pos_label, kind):
+def _event(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    labels: ArrayLike | None,
+    pos_label: Hashable,
+    kind: Event,
+) -> tuple[Floats, Floats, Floats]:
     """Forecast p, outcome and weight of every row, each (n,)."""
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     return *forecast_event(forecast, kind), forecast.weights
 
 
-def _impossible(p, hit, weights):
+def _impossible(p: Floats, hit: Floats, weights: Floats) -> bool:
     """Whether something occurred that the forecast gave no chance."""
     return bool(((weights > 0) & (((p == 0) & (hit == 1)) | ((p == 1) & (hit == 0)))).any())
 
 
-def _check_two_outcomes(hit, weights):
+def _check_two_outcomes(hit: Floats, weights: Floats) -> None:
     rate = (weights @ hit) / weights.sum()
     if rate in (0.0, 1.0):
         raise ValueError("y_true holds the event in every row or in none; expected both outcomes, to fit a slope.")
 
 
-def _check_slope(z, hit, weights):
+def _check_slope(z: Floats, hit: Floats, weights: Floats) -> None:
     """Refuse forecasts that do not differ, or of which a threshold separates the outcomes: a slope needs both."""
     events, others = z[(hit == 1) & (weights > 0)], z[(hit == 0) & (weights > 0)]
     if max(events.max(), others.max()) - min(events.min(), others.min()) <= LEAST_SPREAD:
@@ -317,7 +338,7 @@ def _check_slope(z, hit, weights):
         raise ValueError("y_prob separates the outcomes at a threshold; expected overlap, to have a finite slope.")
 
 
-def _logistic_fit(X, y, share):
+def _logistic_fit(X: Floats, y: Floats, share: Floats) -> Floats:
     """Newton's method for a logistic regression of few columns, halved where a step would lose likelihood.
 
     It starts from the frequency of the event, where no row is certain, so that the first step has a slope to go by.
@@ -342,7 +363,7 @@ def _logistic_fit(X, y, share):
     raise ValueError("y_prob nearly separates the outcomes; expected more overlap, to have a finite slope.")
 
 
-def _joint_statistic(z, hit, weights):
+def _joint_statistic(z: Floats, hit: Floats, weights: Floats) -> float:
     """The score statistic of intercept 0 and slope 1, by completing the square, which no inverse has to survive."""
     q = expit(z)  # p, with the ends cut as its logits are
     residual, variance = weights * (hit - q), weights**2 * q * (1 - q)
@@ -350,24 +371,24 @@ def _joint_statistic(z, hit, weights):
     return float(residual.sum() ** 2 / variance.sum() + (residual @ centred) ** 2 / (variance @ centred**2))
 
 
-def _sandwich(X, q, weights):
+def _sandwich(X: Floats, q: Floats, weights: Floats) -> Floats:
     """Covariance of the coefficients; without weights, the inverse of the information."""
     bread = np.linalg.inv((X.T * (weights * q * (1 - q))) @ X)
     return bread @ ((X.T * (weights**2 * q * (1 - q))) @ X) @ bread
 
 
-def _normal_interval(estimate, error, confidence_level):
+def _normal_interval(estimate: float, error: float, confidence_level: float) -> tuple[float, float]:
     reach = norm.ppf((1 + confidence_level) / 2) * error
     return float(estimate - reach), float(estimate + reach)
 
 
-def _score_bounds(confidence_level):
+def _score_bounds(confidence_level: float) -> tuple[float, float, float]:
     """Standard deviations from the rate at the lower limit, the estimate and the upper limit to the observed one."""
     reach = norm.ppf((1 + confidence_level) / 2)
     return reach, 0.0, -reach
 
 
-def _check_shift(p, hit, share):
+def _check_shift(p: Floats, hit: Floats, share: Floats) -> None:
     """Refuse forecasts that no shift of their logits can bring to the observed rate."""
     certain = (p == 0) | (p == 1)
     if not share[~certain].any():
@@ -378,10 +399,10 @@ def _check_shift(p, hit, share):
         raise ValueError(f"y_prob has more {wrong} than its other rows can make up for; expected fewer of them.")
 
 
-def _shift(z, hit, share, bound):
+def _shift(z: Floats, hit: Floats, share: Floats, bound: float) -> float:
     """The a at which the observed rate lies ``bound`` standard deviations above its expectation at a + z."""
 
-    def excess(a):
+    def excess(a: float) -> float:
         q = expit(a + z)
         return share @ (hit - q) - bound * np.sqrt(share**2 @ (q * (1 - q)))
 
@@ -394,6 +415,6 @@ def _shift(z, hit, share, bound):
     return float(brentq(excess, *ends, xtol=1e-12))
 
 
-def _at_the_end(p, intercept):
+def _at_the_end(p: Floats, intercept: float) -> Floats:
     """The chances that an infinite intercept leaves: those that are certain stay as they are."""
     return np.where((p == 0) | (p == 1), p, float(intercept > 0))

@@ -4,15 +4,20 @@ A plain calibration error favours the coarser of two forecasts, which has fewer 
 taken off, and what is left is judged by what calibrated forecasts show.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, norm
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import AnySeed, Bins, Event, Floats, Integers, Strategy
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number, numbers_in
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
@@ -26,20 +31,20 @@ ADJUSTMENTS = ("holm", "bonferroni", "benjamini-hochberg")
 
 
 def compare_calibration(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: Mapping[str, ArrayLike],
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="quantile",
-    kind="auto",
-    confidence_level=0.95,
-    adjust="holm",
-    n_draws=20_000,
-    random_state=0,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "quantile",
+    kind: Event = "auto",
+    confidence_level: float = 0.95,
+    adjust: str = "holm",
+    n_draws: int = 20_000,
+    random_state: AnySeed = 0,
+) -> Bunch:
     """Compare the calibration errors of forecasts of the same rows, without favour to the coarser one.
 
     The squared error of a forecast is estimated from its residuals :math:`r_i = y_i - p_i` over bins b of its own
@@ -178,7 +183,7 @@ def compare_calibration(
     return Bunch(errors=errors, pairs=pairs)
 
 
-def adjust_pvalues(pvalues, *, method="holm"):
+def adjust_pvalues(pvalues: ArrayLike, *, method: str = "holm") -> Floats:
     """Correct p-values for their number, so that one may look at many comparisons and believe the small ones.
 
     With the p-values sorted, :math:`p_{(1)} \\le \\dots \\le p_{(m)}`,
@@ -234,7 +239,7 @@ def adjust_pvalues(pvalues, *, method="holm"):
     return adjusted
 
 
-def _check_pairs(name, bins, weights):
+def _check_pairs(name: str, bins: Integers, weights: Floats) -> None:
     """Refuse bins that all hold one row, and warn where many do: without pairs there is no estimate."""
     alone = weights[np.bincount(bins)[bins] == 1].sum() / weights.sum()
     if alone > 1 - 1e-12:
@@ -250,7 +255,7 @@ class _Residuals:
     ``scale`` (B,) turns the square of the sum in a bin, less its noise, into the share of the bin in the error.
     """
 
-    def __init__(self, residuals, bins, weights):
+    def __init__(self, residuals: Floats, bins: Integers, weights: Floats) -> None:
         self.bins = bins
         self.n_bins = int(bins.max()) + 1
         self.residuals = weights * residuals / weights.sum()
@@ -267,18 +272,18 @@ class _Residuals:
         centred = self.residuals - (weights / weights.sum()) * mean[bins]
         self.influence = 2 * mean[bins] * centred + (weights / weights.sum()) * (mean[bins] ** 2 - share @ mean**2)
 
-    def _sum(self, values):
-        return np.bincount(self.bins, values, self.n_bins)
+    def _sum(self, values: Floats) -> Floats:
+        return cast(Floats, np.bincount(self.bins, values, self.n_bins))
 
-    def shared_noise(self, other):
+    def shared_noise(self, other: _Residuals) -> Floats:
         """Covariances of the sums of this forecast's bins with those of the other's, (B, B')."""
         cells = np.bincount(
             self.bins * other.n_bins + other.bins, self.residuals * other.residuals, self.n_bins * other.n_bins
         )
-        return cells.reshape(self.n_bins, other.n_bins)
+        return cast(Floats, cells.reshape(self.n_bins, other.n_bins))
 
 
-def _draw_sums(forecasts, n_draws, rng):
+def _draw_sums(forecasts: list[_Residuals], n_draws: int, rng: np.random.Generator) -> list[Floats]:
     """Errors that calibrated forecasts with these residuals would show: (n_draws,) for each, drawn jointly."""
     covariance = np.block([[one.shared_noise(other) for other in forecasts] for one in forecasts])
     values, vectors = np.linalg.eigh(covariance)
@@ -290,13 +295,13 @@ def _draw_sums(forecasts, n_draws, rng):
     ]
 
 
-def _tail(value, draws):
+def _tail(value: float, draws: Floats) -> float:
     """Share of draws at least as far from 0 as the value, the value itself among them."""
     # The allowance lets a forecast that is compared with itself have the p-value 1.
     return float((1 + np.count_nonzero(np.abs(draws) >= abs(value) - 1e-15)) / (1 + len(draws)))
 
 
-def _standard_error(a, b):
+def _standard_error(a: _Residuals, b: _Residuals) -> float:
     """Of the difference of two errors: see the notes of `compare_calibration`."""
     scale = np.concatenate([a.scale, -b.scale])
     shared = a.shared_noise(b)

@@ -4,11 +4,18 @@ Isotonic regression of the outcomes on the forecast takes the place of bins: it 
 whatever the proper score, and has no number to choose.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import AnySeed, Event, Floats, Integers
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number
 from clustcal.core.probabilities import EPS
 from clustcal.core.random_states import as_generator
@@ -25,15 +32,15 @@ MOST_PLACES = 5000
 
 
 def corp_decomposition(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    score="brier",
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-):
+    score: Literal["brier", "log_loss", "spherical"] | Callable[[Any, Any], Any] = "brier",
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+) -> Bunch:
     """Split a proper score into miscalibration, discrimination and uncertainty, without bins (CORP).
 
     With the forecast p, its isotonic recalibration :math:`\\hat q` (the increasing function of p that is nearest to
@@ -118,18 +125,18 @@ def corp_decomposition(
 
 
 def corp_curve(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    band="consistency",
-    confidence_level=0.95,
-    n_resamples=1000,
-    random_state=0,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-):
+    band: Literal["consistency", "confidence"] | None = "consistency",
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: AnySeed = 0,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+) -> Bunch:
     """The CORP reliability curve: the isotonic frequency of the event at each forecast, with a band.
 
     Parameters
@@ -208,25 +215,39 @@ def corp_curve(
     return curve
 
 
-def _event(y_true, y_prob, sample_weight, labels, pos_label, kind):
+def _event(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    labels: ArrayLike | None,
+    pos_label: Hashable,
+    kind: Event,
+) -> tuple[Floats, Floats, Floats]:
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     return *forecast_event(forecast, kind), forecast.weights
 
 
-def _isotonic(members, n_values, hit, weights):
+def _isotonic(members: Integers, n_values: int, hit: Floats, weights: Floats) -> Floats:
     """The increasing frequencies of the distinct forecasts, (n_values,)."""
     count = np.bincount(members, weights, n_values)
     return _isotonic_from_counts(np.bincount(members, weights * hit, n_values), count)
 
 
-def _isotonic_from_counts(hits, count):
+def _isotonic_from_counts(hits: NDArray[Any], count: NDArray[Any]) -> Floats:
     frequency = np.divide(hits, count, out=np.zeros(len(count)), where=count > 0)
     # A forecast of no weight must not be read; the least positive number keeps it from moving any other.
     fit = isotonic_regression(frequency, sample_weight=np.maximum(count, np.finfo(float).tiny))
     return fit.clip(0, 1)
 
 
-def _consistency_band(values, members, weights, confidence_level, n_resamples, rng):
+def _consistency_band(
+    values: Floats,
+    members: Integers,
+    weights: Floats,
+    confidence_level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
     """Percentiles, at each distinct forecast, of the curves of outcomes that are drawn from the forecasts."""
     if len(values) > MOST_PLACES:
         place, values, members = _shared_places(values, members, weights)
@@ -247,7 +268,7 @@ def _consistency_band(values, members, weights, confidence_level, n_resamples, r
     return tuple(limits[:, place])
 
 
-def _shared_places(values, members, weights):
+def _shared_places(values: Floats, members: Integers, weights: Floats) -> Any:
     """Join neighbouring forecasts to places of equal numbers of rows: the place of each, their means, those of rows."""
     before = np.cumsum(np.bincount(members)) - 1
     place = np.unique(before * MOST_PLACES // len(members), return_inverse=True)[1]
@@ -255,7 +276,9 @@ def _shared_places(values, members, weights):
     return place, np.bincount(of_rows, weights * values[members]) / np.bincount(of_rows, weights), of_rows
 
 
-def _confidence_band(members, n_values, hit, weights, confidence_level):
+def _confidence_band(
+    members: Integers, n_values: int, hit: Floats, weights: Floats, confidence_level: float
+) -> tuple[Floats, Floats]:
     """Limits of an increasing frequency at each distinct forecast, valid for all of them together."""
     n_rows = np.cumsum(np.bincount(members, minlength=n_values))
     # Ends of blocks: places among the distinct forecasts, so that equal forecasts stay together.
@@ -283,7 +306,7 @@ def _confidence_band(members, n_values, hit, weights, confidence_level):
     return low, high
 
 
-def _log_loss(p, y):
+def _log_loss(p: Floats, y: Floats) -> Floats:
     p = np.clip(p, EPS, 1 - EPS)
     return -(xlogy(y, p) + xlogy(1 - y, 1 - p))
 

@@ -3,9 +3,16 @@
 Every one is a sum of shares of rows times what each share is worth, and its interval is that of such a sum.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import Floats
 from clustcal.core.parameters import check_level, read_numbers, shown
 from clustcal.metrics._inputs import forecast_event, read_forecast
 from clustcal.metrics.proportions import shares_interval
@@ -16,16 +23,16 @@ THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 
 
 def decision_curve(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    thresholds=THRESHOLDS,
-    reference=None,
-    confidence_level=0.95,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-):
+    thresholds: ArrayLike | None = THRESHOLDS,
+    reference: Any = None,
+    confidence_level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> Bunch:
     """Net benefit of treating those whose risk reaches a threshold, against treating all and treating none.
 
     Who treats from a risk of t on holds a false positive to cost t / (1 - t) of what a true positive is worth. In
@@ -120,15 +127,15 @@ def decision_curve(
 
 
 def expected_cost(
-    y_true,
-    y_prob,
-    costs,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    costs: ArrayLike,
     *,
-    confidence_level=0.95,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-):
+    confidence_level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> Bunch:
     """What decisions cost that are taken by the probabilities, under given costs.
 
     In every row the decision d is the one that the forecast expects to cost least, and what it then costs is read
@@ -205,15 +212,15 @@ def expected_cost(
 
 
 def cost_curve(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    costs=THRESHOLDS,
-    confidence_level=0.95,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-):
+    costs: ArrayLike | None = THRESHOLDS,
+    confidence_level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> Bunch:
     """Cost of decisions by the probabilities as they are, for every ratio of the two errors' costs.
 
     A false positive costs c and a false negative 1 - c, so that treating those with p of at least c is best if p is
@@ -298,7 +305,7 @@ def cost_curve(
 class _Treated:
     """Shares of the weight of (true, false) positives at any threshold, from one sort of the scores."""
 
-    def __init__(self, p, event, weights):
+    def __init__(self, p: Floats, event: Floats, weights: Floats) -> None:
         share = weights / weights.sum()
         self.n_rows = 1 / (share @ share)
         self.levels, members = np.unique(p, return_inverse=True)
@@ -307,12 +314,14 @@ class _Treated:
         self.upwards = np.cumsum(at_level[::-1], axis=0)[::-1]
         self.of_all = self.upwards[0]
 
-    def shares(self, thresholds):
+    def shares(self, thresholds: Floats) -> Floats:
         place = np.searchsorted(self.levels, thresholds, side="left")
         return np.vstack([self.upwards, [0.0, 0.0]])[place]
 
 
-def _differences(p, other, event, weights, thresholds, worth, confidence_level):
+def _differences(
+    p: Floats, other: Floats, event: Floats, weights: Floats, thresholds: Floats, worth: Floats, confidence_level: float
+) -> dict[str, Floats]:
     """Difference in net benefit of p and another forecast, from the rows that only one of them treats."""
     share = weights / weights.sum()
     n_rows = 1 / (share @ share)
@@ -330,7 +339,7 @@ def _differences(p, other, event, weights, thresholds, worth, confidence_level):
     return {"reference": both, "difference": difference, "difference_low": low, "difference_high": high}
 
 
-def _as_shares(values, name, above):
+def _as_shares(values: Any, name: str, above: bool) -> Floats:
     values = np.atleast_1d(read_numbers(name, values))
     largest = values <= 1 if above else values < 1
     if values.ndim != 1 or not values.size or not ((values >= 0) & largest).all():
@@ -339,7 +348,7 @@ def _as_shares(values, name, above):
     return values
 
 
-def _as_costs(costs, n_classes):
+def _as_costs(costs: ArrayLike, n_classes: int) -> Floats:
     costs = read_numbers("costs", costs)
     if costs.ndim != 2 or costs.shape[0] != n_classes or costs.shape[1] < 1:
         raise ValueError(f"costs has shape {costs.shape}; expected ({n_classes}, D), a row per class.")

@@ -1,6 +1,11 @@
 """What probabilities are worth for decisions: how the error falls when the least certain cases are handed on."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from clustcal.core.parameters import check_one_of, read_numbers, shown
@@ -13,15 +18,15 @@ DECILES = tuple(j / 10 for j in range(10))
 
 
 def rejection_curve(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    quantiles=DECILES,
-    ties="keep",
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-):
+    quantiles: ArrayLike | None = DECILES,
+    ties: str = "keep",
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> Bunch:
     """Error rate of the accepted rows after rejecting the least confident share.
 
     Confidence is the highest probability of a row, and an error is a row whose most probable class did not

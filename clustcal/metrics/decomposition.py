@@ -4,13 +4,20 @@ Rows are put into groups (bins of the forecast, or any groups given), and within
 compared with what happened.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import Bins, Floats, Integers, Strategy
 from clustcal.core.parameters import check_one_of
 from clustcal.core.probabilities import assign_bins, bin_edges, check_same_length, log_probabilities
-from clustcal.metrics._inputs import forecast_event, read_forecast
+from clustcal.metrics._inputs import Forecast, forecast_event, read_forecast
 
 __all__ = ["murphy_decomposition"]
 
@@ -18,17 +25,17 @@ SCORES = ("brier", "log_loss")
 
 
 def murphy_decomposition(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    score="brier",
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    groups=None,
-):
+    score: Literal["brier", "log_loss"] = "brier",
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    groups: ArrayLike | None = None,
+) -> Bunch:
     """Split a proper score into reliability, resolution, uncertainty and what happens within the groups.
 
     .. math:: S = \\mathrm{REL} - \\mathrm{RES} + \\mathrm{UNC} + \\mathrm{WITHIN}
@@ -106,7 +113,7 @@ def murphy_decomposition(
     return Bunch(**{name: float(value) for name, value in result.items()}, n_groups=int(members.max()) + 1)
 
 
-def _members(forecast, n_bins, strategy, groups):
+def _members(forecast: Forecast, n_bins: Bins, strategy: Strategy, groups: Any) -> Integers:
     if groups is not None:
         return _members_of_groups(groups, len(forecast.P))
     p, _ = forecast_event(forecast, "positive" if forecast.is_binary else "top-label")
@@ -116,7 +123,7 @@ def _members(forecast, n_bins, strategy, groups):
     return bins + forecast.P.argmax(axis=1) * (bins.max() + 1)
 
 
-def _members_of_groups(groups, n):
+def _members_of_groups(groups: Any, n: int) -> Integers:
     try:
         groups = np.asarray(groups)
         if groups.ndim == 1:
@@ -127,7 +134,7 @@ def _members_of_groups(groups, n):
     raise ValueError(f"groups has {groups.ndim} dimensions; expected a group for every row, shape (n,).")
 
 
-def _brier_parts(P, outcomes, weights, members):
+def _brier_parts(P: Floats, outcomes: Floats, weights: Floats, members: Integers) -> dict[str, float]:
     share, forecast, frequency, overall = _group_means(P, outcomes, weights, members)
     spread = P - forecast[members]
     return {
@@ -138,7 +145,7 @@ def _brier_parts(P, outcomes, weights, members):
     }
 
 
-def _log_loss_parts(P, outcomes, weights, members):
+def _log_loss_parts(P: Floats, outcomes: Floats, weights: Floats, members: Integers) -> dict[str, float]:
     share, forecast, frequency, overall = _group_means(P, outcomes, weights, members)
     cross_entropy = -(frequency * log_probabilities(forecast)).sum(axis=1)
     entropy = entr(frequency).sum(axis=1)
@@ -151,11 +158,13 @@ def _log_loss_parts(P, outcomes, weights, members):
     }
 
 
-def _group_means(P, outcomes, weights, members):
+def _group_means(
+    P: Floats, outcomes: Floats, weights: Floats, members: Integers
+) -> tuple[NDArray[Any], Floats, Floats, Floats]:
     """Share of each group (B,), its mean forecast (B, L) and class frequencies (B, L), and those of all (L,)."""
     share = np.bincount(members, weights)
 
-    def means(values):
+    def means(values: Floats) -> Floats:
         sums = [np.bincount(members, weights * column, len(share)) for column in values.T]
         return np.column_stack(sums) / share[:, None]
 

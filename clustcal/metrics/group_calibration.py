@@ -1,12 +1,17 @@
 """Multicalibration: calibration within groups, beside what chance alone would show in groups of their size."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import AnySeed, Bins, Booleans, Event, Floats, Integers, Strategy
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number, shown
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
@@ -20,21 +25,21 @@ DRAWS_AT_ONCE = 2**22
 
 
 def multicalibration_error(
-    y_true,
-    y_prob,
-    groups,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    groups: Any,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="quantile",
-    norm="l1",
-    kind="auto",
-    confidence_level=0.95,
-    n_draws=500,
-    random_state=0,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "quantile",
+    norm: Literal["l1", "l2", "max"] = "l1",
+    kind: Event = "auto",
+    confidence_level: float = 0.95,
+    n_draws: int = 500,
+    random_state: AnySeed = 0,
+) -> Bunch:
     """Calibration error within each of given groups, and the largest, with what chance alone gives.
 
     In group g, over the bins b of the forecast, which all groups share,
@@ -155,7 +160,7 @@ def multicalibration_error(
 class _Cells:
     """Sums over rows within each group and bin, as one sparse product: (rows) -> (groups * bins)."""
 
-    def __init__(self, masks, bins, n_bins, weights):
+    def __init__(self, masks: Booleans, bins: Integers, n_bins: int, weights: Floats) -> None:
         self.n_groups, self.n_bins = masks.shape[1], n_bins
         rows, group = np.nonzero(masks)
         shape = (self.n_groups * n_bins, len(bins))
@@ -163,10 +168,10 @@ class _Cells:
         self.weights = (self.membership @ np.ones(len(bins))).reshape(self.n_groups, n_bins)
         self.weight_of_groups = self.weights.sum(axis=1)
 
-    def means(self, values):
+    def means(self, values: Floats) -> Floats:
         return (self.membership @ values).reshape(self.n_groups, -1).sum(axis=1) / self.weight_of_groups
 
-    def errors(self, residuals, norm):
+    def errors(self, residuals: Floats, norm: str) -> Floats:
         """Error of every group for each column of residuals (n, m): shape (m, G)."""
         sums = (self.membership @ residuals).reshape(self.n_groups, self.n_bins, -1)
         if norm == "l1":
@@ -174,7 +179,7 @@ class _Cells:
         squares = np.divide(sums**2, self.weights[:, :, None], out=np.zeros_like(sums), where=sums != 0)
         return np.sqrt(squares.sum(axis=1) / self.weight_of_groups[:, None]).T
 
-    def errors_by_chance(self, p, norm, n_draws, rng):
+    def errors_by_chance(self, p: Floats, norm: str, n_draws: int, rng: np.random.Generator) -> Floats:
         step = max(1, DRAWS_AT_ONCE // len(p))
         return np.concatenate(
             [
@@ -184,7 +189,7 @@ class _Cells:
         )
 
 
-def _pvalues(seen, drawn):
+def _pvalues(seen: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     """P-value of each group by itself and adjusted for all, each (G,)."""
     # The data are one of the draws under the null, so they take part in what all are measured by.
     everything = np.vstack([seen, drawn])
@@ -196,7 +201,7 @@ def _pvalues(seen, drawn):
     return alone, np.maximum(adjusted, alone)
 
 
-def _read_groups(groups, n):
+def _read_groups(groups: Any, n: int) -> tuple[list[str], Booleans]:
     """Names of the groups and their masks (n, G)."""
     if hasattr(groups, "columns"):  # a frame of pandas or polars
         named = [pair for name in groups.columns for pair in _groups_of_column(name, _as_series(groups[name]))]
@@ -212,7 +217,7 @@ def _read_groups(groups, n):
     return [name for name, _ in named], np.column_stack([mask for _, mask in named])
 
 
-def _groups_of_array(groups):
+def _groups_of_array(groups: Any) -> list[tuple[Any, Booleans]]:
     try:
         n_dimensions = np.ndim(groups)
     except ValueError:
@@ -224,14 +229,14 @@ def _groups_of_array(groups):
     raise ValueError(f"groups has {n_dimensions} dimensions; expected shape (n,) or (n, G).")
 
 
-def _groups_of_column(name, column):
+def _groups_of_column(name: str, column: Any) -> list[tuple[Any, Booleans]]:
     if _is_boolean(column):
         return [(name, _as_mask(column, f"group {shown(name)}"))]
     labels = _groups_of_labels(f"groups[{name!r}]", column)
     return [(f"{name}={label}", mask) for label, mask in labels]
 
 
-def _groups_of_labels(name, column):
+def _groups_of_labels(name: str, column: pd.Series) -> list[tuple[Any, Booleans]]:
     try:
         codes, labels = pd.factorize(column, sort=True)
     except TypeError:
@@ -241,7 +246,7 @@ def _groups_of_labels(name, column):
     return [(label, codes == k) for k, label in enumerate(labels.tolist())]
 
 
-def _as_mask(values, name):
+def _as_mask(values: Any, name: str) -> Booleans:
     column = _as_series(values) if np.ndim(values) == 1 else None
     if column is not None and _is_boolean(column):
         return (column.isin([True])).to_numpy(dtype=bool)
@@ -250,19 +255,19 @@ def _as_mask(values, name):
     return column.to_numpy().astype(bool)
 
 
-def _as_series(values):
+def _as_series(values: Any) -> pd.Series:
     """A column of any library as one of pandas, in which missing values are known as such."""
     if isinstance(values, pd.Series):
         return values
     return pd.Series(values.to_list() if hasattr(values, "to_list") else values)
 
 
-def _is_boolean(column):
+def _is_boolean(column: Any) -> bool:
     """Whether a column holds True and False alone, whatever its type; also with missing values among them."""
     return pd.api.types.is_bool_dtype(column) or pd.api.types.infer_dtype(column, skipna=True) == "boolean"
 
 
-def _check_members(names, masks, weights):
+def _check_members(names: list[str], masks: Booleans, weights: Floats) -> None:
     empty = [name for name, weight in zip(names, weights @ masks, strict=True) if not weight > 0]
     if empty:
         raise ValueError(f"group {empty[0]!r} has no row with weight; expected at least one.")

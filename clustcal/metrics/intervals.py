@@ -1,15 +1,21 @@
 """How sure a number is, and whether two differ: intervals, a paired test, tables of rank correlations."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.utils import Bunch
 
+from clustcal.core.array_types import AnySeed, Floats, Integers
 from clustcal.core.parameters import check_level, check_true_or_false, check_whole_number, read_numbers, shown
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics._inputs import Forecast, read_forecast
 from clustcal.metrics.proper_scores import ROW_VALUES
 
 __all__ = ["bootstrap_interval", "paired_wilcoxon", "spearman_table", "t_interval"]
@@ -19,19 +25,19 @@ EXACT_PAIRS = 500
 
 
 def bootstrap_interval(
-    metric,
-    y_true,
-    y_prob,
+    metric: Callable[..., float],
+    y_true: ArrayLike,
+    y_prob: Any,
     *,
-    confidence_level=0.95,
-    n_resamples=1000,
-    stratify=False,
-    random_state=None,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    **kwargs,
-):
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    stratify: bool = False,
+    random_state: AnySeed = None,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    **kwargs: Any,
+) -> Bunch:
     """Percentile interval of a metric by resampling the rows of a test set.
 
     Parameters
@@ -100,7 +106,9 @@ def bootstrap_interval(
     return Bunch(estimate=float(value(everyone)), low=float(low), high=float(high), samples=samples)
 
 
-def _metric_of_rows(metric, forecast, is_weighted, kwargs):
+def _metric_of_rows(
+    metric: Callable[..., float], forecast: Forecast, is_weighted: bool, kwargs: dict[str, Any]
+) -> Callable[[Any], float]:
     """Return the function from rows to the metric of these rows."""
     # Labels of the columns come from all rows, as a resample may lack a class.
     kwargs = {**kwargs, "labels": forecast.classes}
@@ -108,14 +116,14 @@ def _metric_of_rows(metric, forecast, is_weighted, kwargs):
         kwargs["pos_label"] = forecast.classes[forecast.positive].item()
     y = forecast.classes[forecast.codes]
 
-    def value(rows):
+    def value(rows: Integers) -> float:
         weights = forecast.weights[rows] if is_weighted else None
         return metric(y[rows], forecast.P[rows], sample_weight=weights, **kwargs)
 
     return value
 
 
-def _mean_of_rows(values, weights):
+def _mean_of_rows(values: NDArray[Any], weights: Floats) -> Callable[[Any], float]:
     """Return the function from rows to the weighted mean of one value per row, which is many times faster."""
     if (weights == weights[0]).all():
         return lambda rows: values.take(rows).mean()
@@ -123,7 +131,7 @@ def _mean_of_rows(values, weights):
     return lambda rows: weighted[rows].sum() / weights[rows].sum()
 
 
-def t_interval(values, *, test_to_train=0.0, confidence_level=0.95):
+def t_interval(values: ArrayLike, *, test_to_train: float = 0.0, confidence_level: float = 0.95) -> Bunch:
     """Mean, standard deviation and t-based interval of the mean, over repeated runs (the paper's "95% CI").
 
     .. math:: \\bar v \\pm t_{n-1} \\, s \\sqrt{1 / n + \\rho}
@@ -177,7 +185,7 @@ def t_interval(values, *, test_to_train=0.0, confidence_level=0.95):
     return Bunch(mean=mean, sd=sd, half_width=half_width, low=mean - half_width, high=mean + half_width, n=n)
 
 
-def paired_wilcoxon(a, b):
+def paired_wilcoxon(a: ArrayLike, b: ArrayLike) -> Bunch:
     """Two-sided Wilcoxon signed-rank test of paired values, exact for up to 500 pairs that differ.
 
     Every assignment of signs to the ranks of the absolute differences is equally likely under the null
@@ -239,7 +247,9 @@ def paired_wilcoxon(a, b):
     )
 
 
-def spearman_table(frame, *, by=None, columns=None):
+def spearman_table(
+    frame: pd.DataFrame, *, by: str | list[str] | None = None, columns: list[str] | None = None
+) -> pd.DataFrame:
     """Spearman correlations between the columns of a table, as a square table of mean correlations.
 
     With ``by``, correlations are taken within each group and then averaged, as in the paper's table of
@@ -294,7 +304,7 @@ def spearman_table(frame, *, by=None, columns=None):
     return pd.DataFrame(means, index=list(columns), columns=list(columns))
 
 
-def _as_names(name, value):
+def _as_names(name: str, value: Any) -> list[str]:
     """Names of columns as a list: one alone, several, or none."""
     value = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(value, (list, tuple, pd.Index)):
@@ -302,7 +312,7 @@ def _as_names(name, value):
     return list(value)
 
 
-def _signed_rank_pvalue(ranks, statistic):
+def _signed_rank_pvalue(ranks: Integers, statistic: int) -> float:
     """Two-sided p-value of a signed-rank sum, from the distribution over all sign assignments."""
     chance = np.zeros(ranks.sum() + 1)
     chance[0] = 1.0
@@ -318,7 +328,7 @@ def _signed_rank_pvalue(ranks, statistic):
     return float(min(1.0, 2 * tail))
 
 
-def _as_finite_vector(values, name):
+def _as_finite_vector(values: Any, name: str) -> Floats:
     values = read_numbers(name, values)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"{name} has shape {values.shape}; expected (n,) with at least one entry.")

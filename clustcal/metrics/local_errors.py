@@ -4,12 +4,17 @@ The kernel depends on the representation alone and the bins on each method's own
 over the kernel, a chunk of rows at a time, serves any number of methods.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
+from clustcal.core.array_types import Bins, Event, Floats, Integers, Matrix, Representation, Strategy
 from clustcal.core.parameters import check_above_0
 from clustcal.core.probabilities import as_representation, assign_bins, bin_edges
 from clustcal.metrics._inputs import forecast_event, read_forecast
@@ -21,18 +26,18 @@ KERNEL_BLOCK = 2**19
 
 
 def local_calibration_errors(
-    y_true,
-    y_prob,
-    Z,
+    y_true: ArrayLike,
+    y_prob: ArrayLike | Mapping[str, ArrayLike],
+    Z: Representation,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=15,
-    strategy="uniform",
-    kind="top-label",
-    gamma=0.2,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 15,
+    strategy: Strategy = "uniform",
+    kind: Event = "top-label",
+    gamma: float = 0.2,
+) -> Any:
     """Local calibration error of every row.
 
     .. math::
@@ -95,9 +100,9 @@ def local_calibration_errors(
     """
     check_above_0("gamma", gamma)
     several = isinstance(y_prob, Mapping)
-    if several and not y_prob:
+    methods: Any = y_prob if several else {"": y_prob}
+    if not methods:
         raise ValueError("y_prob is an empty mapping; expected the probabilities of at least one method.")
-    methods = dict(y_prob) if several else {"": y_prob}
     binned = []
     for P in methods.values():
         forecast = read_forecast(y_true, P, sample_weight, labels, pos_label)
@@ -110,18 +115,18 @@ def local_calibration_errors(
 
 
 def lce(
-    y_true,
-    y_prob,
-    Z,
+    y_true: ArrayLike,
+    y_prob: ArrayLike | Mapping[str, ArrayLike],
+    Z: Representation,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=15,
-    strategy="uniform",
-    kind="top-label",
-    gamma=0.2,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 15,
+    strategy: Strategy = "uniform",
+    kind: Event = "top-label",
+    gamma: float = 0.2,
+) -> Any:
     """Mean over rows of the local calibration error. For lce and mlce from one pass, see the example.
 
     Parameters
@@ -158,22 +163,23 @@ def lce(
         kind=kind,
         gamma=gamma,
     )
-    return _summary(errors, lambda e: float(np.average(e, weights=sample_weight)))
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return _summary(errors, lambda e: float(np.average(e, weights=weights)))
 
 
 def mlce(
-    y_true,
-    y_prob,
-    Z,
+    y_true: ArrayLike,
+    y_prob: ArrayLike | Mapping[str, ArrayLike],
+    Z: Representation,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=15,
-    strategy="uniform",
-    kind="top-label",
-    gamma=0.2,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 15,
+    strategy: Strategy = "uniform",
+    kind: Event = "top-label",
+    gamma: float = 0.2,
+) -> Any:
     """Largest local calibration error of any row (of positive weight).
 
     Parameters
@@ -216,13 +222,13 @@ def mlce(
     return _summary(errors, lambda e: float(e[counted].max()))
 
 
-def _summary(errors, summarise):
+def _summary(errors: Any, summarise: Callable[[Floats], Any]) -> Any:
     if isinstance(errors, dict):
         return {name: summarise(values) for name, values in errors.items()}
     return summarise(errors)
 
 
-def _kernel_pass(Z, gamma, binned):
+def _kernel_pass(Z: Matrix, gamma: float, binned: list[tuple[Integers, Floats, Floats]]) -> list[Floats]:
     """Local errors (n,) of every (bins, residuals, weights) in ``binned``, from one pass over the kernel.
 
     With S, the sparse matrix that holds each row's residual in the line of its bin, S @ K sums the residuals

@@ -3,16 +3,29 @@
 Means over rows, weighted by ``sample_weight``; a weight of 2 counts as the row given twice.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 
+from clustcal.core.array_types import Booleans, Floats
 from clustcal.core.probabilities import log_probabilities
-from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics._inputs import Forecast, read_forecast
 
 __all__ = ["accuracy", "brier", "log_loss", "roc_auc"]
 
 
-def log_loss(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
+def log_loss(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> float:
     """Mean negative log-likelihood of the labels (NLL, cross-entropy), in nats.
 
     .. math:: \\mathrm{NLL} = -\\frac{1}{n} \\sum_{i=1}^n \\log p_i(y_i)
@@ -54,7 +67,14 @@ def log_loss(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     return float(np.average(_log_losses(forecast), weights=forecast.weights))
 
 
-def brier(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
+def brier(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> float:
     """Brier score: mean squared distance between probabilities and outcome.
 
     For two classes, the squared error of the positive class alone, between 0 and 1; for more classes, the
@@ -92,7 +112,14 @@ def brier(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
     return float(np.average(_squared_errors(forecast), weights=forecast.weights))
 
 
-def accuracy(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
+def accuracy(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> float:
     """Share of rows whose most probable class occurred; of equally probable classes, the first column's.
 
     With two classes the positive one is thus predicted when its probability is above 0.5.
@@ -116,7 +143,14 @@ def accuracy(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None)
     return float(np.average(_hits(forecast), weights=forecast.weights))
 
 
-def roc_auc(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
+def roc_auc(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> float:
     """Area under the ROC curve; for more than two classes, the plain mean over classes of one-vs-rest areas.
 
     Classes without a row (of positive weight) have no area and are left out of the mean.
@@ -153,16 +187,16 @@ def roc_auc(y_true, y_prob, *, sample_weight=None, labels=None, pos_label=None):
     return float(np.mean(areas))
 
 
-def _of_outcome(forecast):
+def _of_outcome(forecast: Forecast) -> Floats:
     """The probability that each row gave to what then happened, shape (n,)."""
     return forecast.P[np.arange(len(forecast.P)), forecast.codes]
 
 
-def _log_losses(forecast):
+def _log_losses(forecast: Forecast) -> Floats:
     return -log_probabilities(_of_outcome(forecast))
 
 
-def _squared_errors(forecast):
+def _squared_errors(forecast: Forecast) -> Floats:
     of_outcome = _of_outcome(forecast)
     if forecast.is_binary:
         return (1 - of_outcome) ** 2
@@ -170,7 +204,7 @@ def _squared_errors(forecast):
     return np.einsum("nk,nk->n", forecast.P, forecast.P) - of_outcome**2 + (1 - of_outcome) ** 2
 
 
-def _hits(forecast):
+def _hits(forecast: Forecast) -> Booleans:
     return forecast.P.argmax(axis=1) == forecast.codes
 
 

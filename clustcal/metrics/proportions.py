@@ -3,9 +3,15 @@
 Exact where an exact one exists. Weighted rows enter through Kish's effective number of rows.
 """
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
+from clustcal.core.array_types import AnySeed, Floats
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number, read_numbers
 from clustcal.core.random_states import as_generator
 
@@ -15,14 +21,14 @@ INTERVALS = ("clopper-pearson", "wilson", "bootstrap")
 
 
 def proportion_interval(
-    events,
-    trials,
+    events: ArrayLike,
+    trials: ArrayLike,
     *,
-    method="clopper-pearson",
-    confidence_level=0.95,
-    n_resamples=1000,
-    random_state=None,
-):
+    method: Literal["clopper-pearson", "wilson", "bootstrap"] = "clopper-pearson",
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: AnySeed = None,
+) -> tuple[Any, Any]:
     """Interval of a proportion that was observed as ``events`` out of ``trials``.
 
     Clopper and Pearson's interval holds every rate that would not make the observed number of events, or one further
@@ -97,7 +103,7 @@ def proportion_interval(
     return (low, high) if np.ndim(low) else (float(low), float(high))
 
 
-def clopper_pearson(events, trials, confidence_level):
+def clopper_pearson(events: Floats, trials: Floats, confidence_level: float) -> tuple[Floats, Floats]:
     """Clopper and Pearson's limits, of checked arrays (see `proportion_interval`)."""
     tail = (1 - confidence_level) / 2
     others = trials - events
@@ -107,7 +113,7 @@ def clopper_pearson(events, trials, confidence_level):
     return low, high
 
 
-def wilson(events, trials, confidence_level):
+def wilson(events: Floats, trials: Floats, confidence_level: float) -> tuple[Floats, Floats]:
     """Wilson's limits, of checked arrays (see `proportion_interval`)."""
     z = ndtri((1 + confidence_level) / 2)
     rate = events / trials
@@ -119,13 +125,13 @@ def wilson(events, trials, confidence_level):
     return low, high
 
 
-def effective_counts(weight, squared_weight, weight_of_events):
+def effective_counts(weight: Floats, squared_weight: Floats, weight_of_events: Floats) -> tuple[Floats, Floats]:
     """Kish's number of rows and the number of events among them, from sums of weights and of their squares."""
     trials = weight**2 / squared_weight
     return np.minimum(trials * (weight_of_events / weight), trials), trials
 
 
-def shares_interval(shares, n_rows, worth, confidence_level):
+def shares_interval(shares: Floats, n_rows: float, worth: Floats, confidence_level: float) -> tuple[Floats, Floats]:
     """Limits of sums of multinomial shares, each times its worth, by the method of variance estimates recovery.
 
     Each share has Clopper-Pearson limits. The distance from the sum to its lower limit is put together from the
@@ -164,7 +170,7 @@ def shares_interval(shares, n_rows, worth, confidence_level):
     return np.maximum(total - limits[0], least), np.minimum(total + limits[1], most)
 
 
-def _checked_counts(events, trials):
+def _checked_counts(events: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
     events, trials = read_numbers("events", events), read_numbers("trials", trials)
     try:
         events, trials = np.broadcast_arrays(events, trials)
@@ -177,7 +183,9 @@ def _checked_counts(events, trials):
     return events, trials
 
 
-def _percentiles_of_binomials(events, trials, confidence_level, n_resamples, rng):
+def _percentiles_of_binomials(
+    events: Floats, trials: Floats, confidence_level: float, n_resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     if (trials != np.rint(trials)).any():
         raise ValueError("trials holds a fraction and method is 'bootstrap'; expected whole numbers.")
     tail = (1 - confidence_level) / 2

@@ -1,14 +1,20 @@
 """Refinement and calibration parts of a score: what recalibration cannot gain, and what it would."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Hashable
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import has_fit_parameter
 
+from clustcal.core.array_types import AnySeed, Estimator, Floats, Folds, Integers, Splits
 from clustcal.core.folds import make_folds
 from clustcal.core.parameters import check_level, check_one_of, shown
 from clustcal.core.probabilities import log_probabilities
@@ -19,18 +25,18 @@ __all__ = ["refinement_decomposition"]
 
 
 def refinement_decomposition(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    score="log_loss",
-    calibrator=None,
-    cv=5,
-    confidence_level=0.95,
-    random_state=0,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-):
+    score: Literal["brier", "log_loss"] = "log_loss",
+    calibrator: Estimator = None,
+    cv: Splits = 5,
+    confidence_level: float = 0.95,
+    random_state: AnySeed = 0,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+) -> Bunch:
     """Split log-loss (or Brier score) into refinement and calibration by cross-validated recalibration.
 
     The refinement part is the least expected score that any recalibration g of the forecast could have, the
@@ -130,7 +136,7 @@ def refinement_decomposition(
     )
 
 
-def _check_calibrator(calibrator):
+def _check_calibrator(calibrator: Estimator) -> Estimator:
     if calibrator is None:
         from clustcal import TemperatureScaling  # a room above this one, needed only here
 
@@ -146,7 +152,7 @@ def _check_calibrator(calibrator):
     return calibrator
 
 
-def _of_codes(calibrator, classes):
+def _of_codes(calibrator: Estimator, classes: list[Any]) -> Estimator:
     """The calibrator for the codes of labels: what it says of the classes must be so, and is then left out."""
     named = {name: value for name, value in calibrator.get_params().items() if name.split("__")[-1] == "classes"}
     for given in named.values():
@@ -155,7 +161,7 @@ def _of_codes(calibrator, classes):
     return clone(calibrator).set_params(**dict.fromkeys(named))
 
 
-def _folds(cv, codes, weights, rng):
+def _folds(cv: Any, codes: Integers, weights: Floats, rng: np.random.Generator) -> Folds:
     """The folds as pairs of row numbers, once it is sure that they score every row once."""
     is_number = isinstance(cv, Integral) and not isinstance(cv, bool)
     if isinstance(cv, str) or not (is_number or hasattr(cv, "split") or hasattr(cv, "__iter__")):
@@ -172,7 +178,9 @@ def _folds(cv, codes, weights, rng):
     return folds
 
 
-def _recalibrated(calibrator, P, codes, weights, train, test):
+def _recalibrated(
+    calibrator: Estimator, P: Floats, codes: Integers, weights: Floats, train: Integers, test: Integers
+) -> Floats:
     with warnings.catch_warnings():
         # A class that is missing from a fold is no news: it is missing or rare in the data.
         warnings.filterwarnings("ignore", message="y has no label of the classes", category=UserWarning)
@@ -183,7 +191,9 @@ def _recalibrated(calibrator, P, codes, weights, train, test):
     return Q
 
 
-def _mean_interval(values, weights, confidence_level, allowance):
+def _mean_interval(
+    values: Floats, weights: Floats, confidence_level: float, allowance: float
+) -> tuple[float, tuple[float, float]]:
     share = weights / weights.sum()
     mean = float(share @ values)
     # n / (n - 1), with Kish's number of rows.
@@ -193,11 +203,11 @@ def _mean_interval(values, weights, confidence_level, allowance):
     return mean, (mean - reach, mean + reach)
 
 
-def _log_loss_of_rows(P, codes):
+def _log_loss_of_rows(P: Floats, codes: Integers) -> Any:
     return -log_probabilities(P[np.arange(len(P)), codes])
 
 
-def _brier_of_rows(P, codes):
+def _brier_of_rows(P: Floats, codes: Integers) -> Any:
     of_outcome = P[np.arange(len(P)), codes]
     if P.shape[1] == 2:
         return (1 - of_outcome) ** 2

@@ -1,7 +1,12 @@
 """The look of all figures: where the style file lies, and the markers that go with its colours."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from typing import Any
 
 from clustcal.core.parameters import shown
 
@@ -10,7 +15,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIAGONAL_COLOUR = "0.45"
 
 
-def check_axes(ax):
+def check_axes(ax: Any) -> None:
     """Raise a ValueError unless it is None or Axes of matplotlib."""
     from matplotlib.axes import Axes
 
@@ -18,7 +23,7 @@ def check_axes(ax):
         raise ValueError(f"ax is {shown(ax)}; expected Axes of matplotlib, or None for a new figure.")
 
 
-def check_results(name, results, *keys, several=True):
+def check_results(name: str, results: Any, *keys: str, several: bool = True) -> None:
     """Raise a ValueError unless it is a mapping that holds the keys, or of several, one of names to such."""
     items = list(results.values()) if several and isinstance(results, Mapping) else [results]
     if not items and several:
@@ -29,7 +34,7 @@ def check_results(name, results, *keys, several=True):
         raise ValueError(f"{name} lacks {missing[0]!r}; expected {what}, see the docstring.")
 
 
-def next_look(drawn):
+def next_look(drawn: int) -> dict[str, Any]:
     """Marker of the next line on axes that hold ``drawn`` of them already.
 
     When the colours come round again the markers are one further, so that no two of 49 lines look alike.
@@ -38,7 +43,7 @@ def next_look(drawn):
     return {"marker": marker, "markeredgecolor": "white", "zorder": 3}
 
 
-def style():
+def style() -> AbstractContextManager[None]:
     """Context manager: figures made inside it have the look of this package.
 
     Examples
@@ -55,7 +60,7 @@ def style():
         return plt.style.context(str(path))
 
 
-def use_style():
+def use_style() -> None:
     """Give all figures from here on the look of this package, as the chapters of the book do."""
     import matplotlib.pyplot as plt
 
@@ -63,5 +68,5 @@ def use_style():
         plt.style.use(str(path))
 
 
-def _style_file():
+def _style_file() -> Traversable:
     return files("clustcal") / "clustcal.mplstyle"

@@ -1,17 +1,25 @@
 """Estimates with what chance gives: errors of groups, differences of pairs, parts of a score."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from clustcal.core.array_types import Integers
 from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, check_results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_calibration_differences", "plot_group_errors", "plot_score_parts"]
 
 ROW_HEIGHT = 0.42
 
 
-def plot_group_errors(result, *, ax=None):
+def plot_group_errors(result: Bunch, *, ax: Axes | None = None) -> Axes:
     """Draw the calibration error of each group beside what chance alone gives in a group of its size.
 
     Parameters
@@ -37,7 +45,7 @@ def plot_group_errors(result, *, ax=None):
     table = result.table
     names = [f"{name} ({weight:,.0f})" for name, weight in zip(table.index, table["weight"], strict=True)]
     ax, places = _rows(names, ax)
-    chance = {"color": DIAGONAL_COLOUR, "alpha": 0.35, "height": 0.5, "zorder": 1}
+    chance: dict[str, Any] = {"color": DIAGONAL_COLOUR, "alpha": 0.35, "height": 0.5, "zorder": 1}
     ax.barh(places, table["chance_high"], label=f"{100 * result.confidence_level:.4g} % of errors by chance", **chance)
     ax.barh(places, table["chance"], label="mean error by chance", **{**chance, "alpha": 0.45})
     ax.plot(table["error"], places, ls="", marker="o", zorder=3, label="error")
@@ -47,7 +55,7 @@ def plot_group_errors(result, *, ax=None):
     return ax
 
 
-def plot_calibration_differences(result, *, ax=None):
+def plot_calibration_differences(result: Bunch, *, ax: Axes | None = None) -> Axes:
     """Draw the difference of the squared calibration errors of each pair with its interval.
 
     Parameters
@@ -79,7 +87,7 @@ def plot_calibration_differences(result, *, ax=None):
     return ax
 
 
-def plot_score_parts(parts, *, ax=None):
+def plot_score_parts(parts: Mapping[str, Bunch], *, ax: Axes | None = None) -> Axes:
     """Draw the refinement and the calibration part of each forecast's score as one stacked bar.
 
     Parameters
@@ -111,17 +119,17 @@ def plot_score_parts(parts, *, ax=None):
         np.array([part[name] for part in parts.values()]) for name in ("refinement", "calibration")
     )
     limits = np.array([part["calibration_interval"] for part in parts.values()]).T
-    look = {"height": 0.6, "edgecolor": "white"}
+    look: dict[str, Any] = {"height": 0.6, "edgecolor": "white"}
     ax.barh(places, refinement, color="#0072B2", label="refinement", **look)
     ax.barh(places, calibration, left=refinement, color="#E69F00", hatch="///", label="calibration", **look)
-    error = {"fmt": "none", "ecolor": "0.15", "capsize": 3, "label": "interval of the calibration part"}
+    error: dict[str, Any] = {"fmt": "none", "ecolor": "0.15", "capsize": 3, "label": "interval of the calibration part"}
     ax.errorbar(refinement + calibration, places, xerr=np.abs(limits - calibration), **error)
     ax.set_xlabel("Score")
     _legend_below(ax)
     return ax
 
 
-def _rows(names, ax):
+def _rows(names: list[str], ax: Axes | None) -> tuple[Axes, Integers]:
     """Axes with one row per name, the first on top, and the places of the rows."""
     import matplotlib.pyplot as plt
 
@@ -135,6 +143,6 @@ def _rows(names, ax):
     return ax, places
 
 
-def _legend_below(ax):
+def _legend_below(ax: Axes) -> None:
     # Rows fill the axes, so the legend stands above them.
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=3, borderaxespad=0.2, columnspacing=1.2)

@@ -1,32 +1,43 @@
 """CORP reliability diagrams: the isotonic curve, its band, and the three parts of the score beside it."""
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+
+from clustcal.core.array_types import AnySeed, Event
 from clustcal.core.parameters import check_share
 from clustcal.metrics.corp import corp_curve, corp_decomposition
 from clustcal.plots._style import DIAGONAL_COLOUR, check_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_corp_diagram"]
 
 
 def plot_corp_diagram(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    band="consistency",
-    confidence_level=0.95,
-    n_resamples=1000,
-    random_state=0,
-    score="brier",
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    kind="auto",
-    name=None,
-    ax=None,
-    limit=1.0,
-    legend=True,
-):
+    band: Literal["consistency", "confidence"] | None = "consistency",
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: AnySeed = 0,
+    score: Literal["brier", "log_loss", "spherical"] | Callable[[Any, Any], Any] | None = "brier",
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    kind: Event = "auto",
+    name: str | None = None,
+    ax: Axes | None = None,
+    limit: float = 1.0,
+    legend: bool = True,
+) -> Axes:
     """CORP reliability diagram: observed frequency against forecast by isotonic regression, without bins.
 
     Parameters
@@ -60,8 +71,8 @@ def plot_corp_diagram(
 
     check_axes(ax)
     check_share("limit", limit)
-    forecast = {"sample_weight": sample_weight, "labels": labels, "pos_label": pos_label, "kind": kind}
-    options = {"band": band, "confidence_level": confidence_level, "n_resamples": n_resamples}
+    forecast: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "pos_label": pos_label, "kind": kind}
+    options: dict[str, Any] = {"band": band, "confidence_level": confidence_level, "n_resamples": n_resamples}
     curve = corp_curve(y_true, y_prob, random_state=random_state, **options, **forecast)
     ax = plt.subplots(figsize=(4.6, 4.6), layout="compressed")[1] if ax is None else ax
     if "perfect calibration" not in ax.get_legend_handles_labels()[1]:
@@ -84,7 +95,7 @@ def plot_corp_diagram(
     return ax
 
 
-def _draw_rug(ax, curve, limit):
+def _draw_rug(ax: Axes, curve: Bunch, limit: float) -> None:
     """A histogram of the forecasts along the foot of the diagram, a tenth of its height."""
     counts, edges = np.histogram(curve.forecast, bins=50, range=(0, limit), weights=curve.count)
     if counts.any():

@@ -1,17 +1,26 @@
 """Decision curves and cost curves: what a forecast is worth, with intervals, beside what is done without one."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from clustcal.core.array_types import Floats
 from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, check_results, next_look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["plot_cost_curves", "plot_decision_curves"]
 
 MARKS_PER_LINE = 8
 
 
-def plot_decision_curves(curves, *, intervals=True, ax=None):
+def plot_decision_curves(curves: Mapping[str, Bunch], *, intervals: bool = True, ax: Axes | None = None) -> Axes:
     """Draw net benefit against the threshold, one line per model, with treating all and treating none.
 
     Parameters
@@ -49,7 +58,9 @@ def plot_decision_curves(curves, *, intervals=True, ax=None):
     return ax
 
 
-def plot_cost_curves(curves, *, intervals=True, best=True, ax=None):
+def plot_cost_curves(
+    curves: Mapping[str, Bunch], *, intervals: bool = True, best: bool = True, ax: Axes | None = None
+) -> Axes:
     """Draw the cost of decisions against the share of a false positive in the costs, one line per model.
 
     Parameters
@@ -90,7 +101,7 @@ def plot_cost_curves(curves, *, intervals=True, best=True, ax=None):
     return ax
 
 
-def _axes_of(curves, ax, *keys):
+def _axes_of(curves: Any, ax: Axes | None, *keys: str) -> Axes:
     import matplotlib.pyplot as plt
 
     check_axes(ax)
@@ -103,7 +114,7 @@ def _axes_of(curves, ax, *keys):
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
-def _draw_line(ax, name, x, y, limits):
+def _draw_line(ax: Axes, name: str, x: Floats, y: Floats, limits: tuple[Floats, Floats] | None) -> Line2D:
     drawn = len([line for line in ax.lines if line.get_gid() == "model"])
     look = {**next_look(drawn), "markevery": max(1, len(x) // MARKS_PER_LINE)}
     (line,) = ax.plot(x, y, label=name, **look)

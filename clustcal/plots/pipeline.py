@@ -1,6 +1,13 @@
 """The pipeline of clustered calibration as a picture: the paper's Fig. 2, drawn anew."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from clustcal.plots._style import check_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What is fitted on the calibration set (above) and what happens to a new sample (below): text, centre, colour.
 BOXES = {
@@ -27,7 +34,7 @@ ARROWS = (
 WIDTH, HEIGHT = 1.75, 1.25
 
 
-def plot_pipeline(*, ax=None):
+def plot_pipeline(*, ax: Axes | None = None) -> Axes:
     """Draw the stages of clustered calibration and what flows between them.
 
     Blue boxes look at the representation, orange ones at labels, the green one gives the result.
@@ -65,7 +72,7 @@ def plot_pipeline(*, ax=None):
     return ax
 
 
-def _draw_arrow(ax, start, end, label):
+def _draw_arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], label: str) -> None:
     """Draw an arrow from the border of one box to that of another, with a label beside it."""
     (x0, y0), (x1, y1) = start, end
     if x0 == x1:

@@ -1,11 +1,17 @@
 """Rejection curves: the error that is left when the least confident cases are handed on."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from clustcal.plots._style import MARKERS, check_axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_rejection_curves(curves, *, ax=None):
+
+def plot_rejection_curves(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     """Draw error rate against the share of rows rejected, one line per method.
 
     Parameters

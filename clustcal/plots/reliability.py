@@ -3,11 +3,22 @@
 Bins are those of `clustcal.metrics.reliability_curve`, and so of the calibration errors.
 """
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clustcal.core.array_types import AnySeed, Bins, Estimator, Inputs, Kind, Strategy
 from clustcal.core.parameters import check_level, check_one_of, check_share
 from clustcal.metrics import ReliabilityCurve, reliability_curve
 from clustcal.plots._style import DIAGONAL_COLOUR, check_axes, next_look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # The panel of counts below the diagram: its name, and its height as a share of the diagram's.
 COUNTS_LABEL = "counts"
@@ -62,15 +73,15 @@ class ReliabilityDisplay:
 
     def __init__(
         self,
-        curve,
+        curve: ReliabilityCurve | dict[Any, ReliabilityCurve],
         *,
-        band=None,
-        band_level=None,
-        band_name=None,
-        name=None,
-        kind="positive",
-        pos_label=None,
-    ):
+        band: Any = None,
+        band_level: float | None = None,
+        band_name: str | None = None,
+        name: str | None = None,
+        kind: str = "positive",
+        pos_label: Hashable = None,
+    ) -> None:
         self.curve = curve
         self.band = band
         self.band_level = band_level
@@ -80,7 +91,9 @@ class ReliabilityDisplay:
         self.pos_label = pos_label
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, name=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Estimator, X: Inputs, y: ArrayLike, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
         """Diagram of a fitted classifier's probabilities on (X, y).
 
         Parameters
@@ -105,26 +118,26 @@ class ReliabilityDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_prob,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
         *,
-        sample_weight=None,
-        labels=None,
-        pos_label=None,
-        n_bins=10,
-        strategy="uniform",
-        kind="auto",
-        band=0.95,
-        interval="clopper-pearson",
-        n_resamples=200,
-        random_state=0,
-        name=None,
-        ax=None,
-        counts=True,
-        limit=1.0,
-        legend=True,
-        **line_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        pos_label: Hashable = None,
+        n_bins: Bins = 10,
+        strategy: Strategy = "uniform",
+        kind: Kind = "auto",
+        band: float | None = 0.95,
+        interval: Literal["clopper-pearson", "wilson", "bootstrap"] = "clopper-pearson",
+        n_resamples: int = 200,
+        random_state: AnySeed = 0,
+        name: str | None = None,
+        ax: Axes | None = None,
+        counts: bool = True,
+        limit: float = 1.0,
+        legend: bool = True,
+        **line_kwargs: Any,
+    ) -> Self:
         """Diagram of given probabilities.
 
         Parameters
@@ -177,13 +190,22 @@ class ReliabilityDisplay:
             n_resamples=n_resamples,
             random_state=random_state,
         )
-        look = {"counts": counts, "limit": limit, "legend": legend}
+        look: dict[str, Any] = {"counts": counts, "limit": limit, "legend": legend}
         return cls.from_curve(curve, name=name, pos_label=pos_label, ax=ax, **look, **line_kwargs)
 
     @classmethod
     def from_curve(
-        cls, curve, *, name=None, pos_label=None, ax=None, counts=True, limit=1.0, legend=True, **line_kwargs
-    ):
+        cls,
+        curve: ReliabilityCurve | dict[Any, ReliabilityCurve],
+        *,
+        name: str | None = None,
+        pos_label: Hashable = None,
+        ax: Axes | None = None,
+        counts: bool = True,
+        limit: float = 1.0,
+        legend: bool = True,
+        **line_kwargs: Any,
+    ) -> Self:
         """Diagram of a curve, with the intervals that it holds.
 
         Parameters
@@ -200,7 +222,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
         """
         _check_curve(curve)
-        curves = curve if _is_classwise(curve) else {None: curve}
+        curves: dict[Any, Any] = curve if _is_classwise(curve) else {None: curve}
         bands = {label: (part.low, part.high) if "low" in part else None for label, part in curves.items()}
         first = next(iter(curves.values()))
         display = cls(
@@ -214,7 +236,17 @@ class ReliabilityDisplay:
         )
         return display.plot(ax, counts=counts, limit=limit, legend=legend, **line_kwargs)
 
-    def plot(self, ax=None, *, name=None, counts=True, diagonal=True, limit=1.0, legend=True, **line_kwargs):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        counts: bool = True,
+        diagonal: bool = True,
+        limit: float = 1.0,
+        legend: bool = True,
+        **line_kwargs: Any,
+    ) -> Self:
         """Draw the diagram.
 
         Parameters
@@ -246,7 +278,7 @@ class ReliabilityDisplay:
         ax = _new_axes(width=7.2 if beside and legend else 4.6) if ax is None else ax
         labels = set(ax.get_legend_handles_labels()[1])
         if diagonal and "perfect calibration" not in labels:
-            look = {"color": DIAGONAL_COLOUR, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 1}
+            look: dict[str, Any] = {"color": DIAGONAL_COLOUR, "ls": (0, (2, 2)), "lw": 1.2, "zorder": 1}
             ax.plot([0, 1], [0, 1], label="perfect calibration", **look)
         # Unclipped where all is shown, so that markers at 0 and 1 do not lose a half to the frame.
         options = {"clip_on": limit < 1, **line_kwargs}
@@ -263,9 +295,12 @@ class ReliabilityDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw(self, ax, label, name, counts, options):
+    def _draw(
+        self, ax: Axes, label: Any, name: str | None, counts: bool, options: dict[str, Any]
+    ) -> tuple[Any, Any, Any]:
         """Draw one curve (that of a class, if there is one for each): its line, band and counts."""
         classwise = self.kind == "classwise"
+        curve: Any
         curve, band = (self.curve[label], self.band and self.band[label]) if classwise else (self.curve, self.band)
         if classwise:
             name = str(label) if name is None else f"{name}: {label}"
@@ -275,7 +310,7 @@ class ReliabilityDisplay:
         band = None if band is None else self._draw_band(ax, curve, band, line)
         return line, band, _draw_counts(ax, curve, line) if counts else None
 
-    def _draw_band(self, ax, curve, band, line):
+    def _draw_band(self, ax: Axes, curve: ReliabilityCurve, band: Any, line: Line2D) -> Any:
         low, high = band
         # Bands of many classes would hide each other; a bar stays with its point.
         bars = self.kind == "classwise"
@@ -289,10 +324,10 @@ class ReliabilityDisplay:
             return ax.vlines(curve.confidence, low, high, color=colour, alpha=0.4, lw=6, label=label)
         return ax.fill_between(curve.confidence, low, high, color=colour, alpha=0.18, lw=0, label=label)
 
-    def _level(self):
+    def _level(self) -> str | None:
         return f"{100 * self.band_level:.4g} %" if self.band_level else None
 
-    def _axis_labels(self):
+    def _axis_labels(self) -> tuple[str, str]:
         if self.kind == "top-label":
             return "Mean confidence", "Accuracy"
         if self.kind == "classwise":
@@ -302,23 +337,23 @@ class ReliabilityDisplay:
 
 
 def plot_reliability_bars(
-    y_true,
-    y_prob,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
     *,
-    sample_weight=None,
-    labels=None,
-    pos_label=None,
-    n_bins=10,
-    strategy="uniform",
-    kind="auto",
-    band=0.95,
-    interval="clopper-pearson",
-    name=None,
-    ax=None,
-    counts=True,
-    limit=1.0,
-    legend=True,
-):
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Hashable = None,
+    n_bins: Bins = 10,
+    strategy: Strategy = "uniform",
+    kind: Kind = "auto",
+    band: float | None = 0.95,
+    interval: Literal["clopper-pearson", "wilson", "bootstrap"] = "clopper-pearson",
+    name: str | None = None,
+    ax: Axes | None = None,
+    counts: bool = True,
+    limit: float = 1.0,
+    legend: bool = True,
+) -> Axes:
     """Reliability diagram as pairs of bars, as in Fig. 1 of the paper.
 
     In each bin that holds rows, the left bar (orange) is the mean predicted probability and the right one (blue,
@@ -390,7 +425,7 @@ def plot_reliability_bars(
     )
     if band is not None:
         reach = np.abs(np.array([curve.low, curve.high]) - curve.frequency)
-        look = {"fmt": "none", "ecolor": "0.15", "elinewidth": 1.2, "capsize": 2.5}
+        look: dict[str, Any] = {"fmt": "none", "ecolor": "0.15", "elinewidth": 1.2, "capsize": 2.5}
         label = f"{100 * band:.4g} % {BAND_NAMES[interval]} interval"
         ax.errorbar(middle + width / 2, curve.frequency, reach, label=label, **look)
     counts_ax = _draw_counts(ax, curve) if counts else None
@@ -401,24 +436,24 @@ def plot_reliability_bars(
     return ax
 
 
-def _check_curve(curve):
+def _check_curve(curve: Any) -> None:
     several = isinstance(curve, dict) and not isinstance(curve, ReliabilityCurve) and len(curve) > 0
     if not all(isinstance(one, ReliabilityCurve) for one in (curve.values() if several else [curve])):
         raise ValueError("curve is no ReliabilityCurve, nor a dict of them; expected what reliability_curve returns.")
 
 
-def _is_classwise(curve):
+def _is_classwise(curve: Any) -> bool:
     return not isinstance(curve, ReliabilityCurve)
 
 
-def _new_axes(width=4.6):
+def _new_axes(width: float = 4.6) -> Axes:
     import matplotlib.pyplot as plt
 
     # "compressed" is the layout that allows for axes of fixed shape.
     return plt.subplots(figsize=(width, 5.4), layout="compressed")[1]
 
 
-def _set_up_square(ax, counts_ax, limit, x_label, y_label):
+def _set_up_square(ax: Axes, counts_ax: Axes | None, limit: float, x_label: str, y_label: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.set(xlim=(0, limit), ylim=(0, limit), ylabel=y_label)
@@ -430,7 +465,7 @@ def _set_up_square(ax, counts_ax, limit, x_label, y_label):
     ax.tick_params(labelbottom=counts_ax is None)
 
 
-def _draw_legend(ax, beside=False):
+def _draw_legend(ax: Axes, beside: bool = False) -> None:
     handles, labels = ax.get_legend_handles_labels()
     # What is compared comes first, what helps to read it after.
     order = sorted(range(len(handles)), key=lambda i: handles[i].get_gid() != "reliability")
@@ -438,12 +473,14 @@ def _draw_legend(ax, beside=False):
     ax.legend([handles[i] for i in order], [labels[i] for i in order], borderaxespad=0.3, **place)
 
 
-def _draw_counts(ax, curve, line=None):
+def _draw_counts(ax: Axes, curve: ReliabilityCurve, line: Line2D | None = None) -> Axes | None:
     """Draw the weight of each bin into the panel below ``ax``, in the look of ``line``; return the panel."""
     panel = _counts_panel(ax)
     if panel is None:
         return None
-    look = {"color": "0.35"} if line is None else {"color": line.get_color(), "ls": line.get_linestyle()}
+    look: dict[str, Any] = (
+        {"color": "0.35"} if line is None else {"color": line.get_color(), "ls": line.get_linestyle()}
+    )
     counts = np.zeros(len(curve.edges) - 1)
     counts[curve.bin] = curve.count
     if panel.patches:
@@ -459,7 +496,7 @@ def _draw_counts(ax, curve, line=None):
     return panel
 
 
-def _counts_panel(ax):
+def _counts_panel(ax: Axes) -> Axes | None:
     """The panel below ``ax``: found if there, else cut off from the cell of the grid that ``ax`` fills."""
     for sibling in ax.get_shared_x_axes().get_siblings(ax):
         if sibling.get_label() == COUNTS_LABEL:
@@ -467,7 +504,8 @@ def _counts_panel(ax):
     cell = ax.get_subplotspec()
     if cell is None:
         return None
-    upper, lower = cell.subgridspec(2, 1, height_ratios=[1, COUNTS_HEIGHT])
+    grid = cell.subgridspec(2, 1, height_ratios=[1, COUNTS_HEIGHT])
+    upper, lower = grid[0], grid[1]
     ax.set_subplotspec(upper)
     panel = ax.figure.add_subplot(lower, sharex=ax, label=COUNTS_LABEL)
     panel.set_box_aspect(COUNTS_HEIGHT)
@@ -479,11 +517,12 @@ def _counts_panel(ax):
     return panel
 
 
-def _set_count_scale(panel):
+def _set_count_scale(panel: Axes) -> None:
     """Counts on a log scale, always: it is the bins with few rows that a reader must not miss."""
+    from matplotlib.patches import StepPatch
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    drawn = np.concatenate([patch.get_data().values for patch in panel.patches])
+    drawn = np.concatenate([patch.get_data()[0] for patch in panel.patches if isinstance(patch, StepPatch)])
     drawn = drawn[drawn > 0]
     panel.set_yscale("log")
     panel.set_ylim(min(0.7, drawn.min() / 2), drawn.max() * 2)
@@ -494,7 +533,7 @@ def _set_count_scale(panel):
     panel.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _short(count):
+def _short(count: float) -> str:
     """Write a count in few characters: 950, 12k, 3M."""
     for unit, suffix in ((1e6, "M"), (1e3, "k")):
         if count >= unit:

@@ -1,5 +1,7 @@
 """Which representation a model is given where none is named."""
 
+from __future__ import annotations
+
 import numpy as np
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -9,6 +11,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from clustcal.core.array_types import Estimator
 from clustcal.representations.features import StandardizedFeatures
 from clustcal.representations.leaves import LeafCoverage
 from clustcal.representations.shap_values import ShapValues, obstacle_to_shap_values
@@ -18,7 +21,7 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
 BOOSTING = (GradientBoostingClassifier, HistGradientBoostingClassifier)
 
 
-def default_representation(model, n_classes=None):
+def default_representation(model: Estimator, n_classes: int | None = None) -> Estimator:
     """Return the representation, unfitted, that suits a model.
 
     Parameters
@@ -45,7 +48,7 @@ def default_representation(model, n_classes=None):
     LeafCoverage(random_state=0)
     """
     last = last_step(model)
-    n_classes = np.size(getattr(last, "classes_", None)) if n_classes is None else n_classes
+    n_classes = np.size(getattr(last, "classes_", 0)) if n_classes is None else n_classes
     if isinstance(last, FORESTS) or (isinstance(last, GradientBoostingClassifier) and n_classes > 2):
         return LeafCoverage(random_state=0)
     if package_of(last) is not None:

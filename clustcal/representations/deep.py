@@ -4,12 +4,17 @@ Both are transformers around one model of PyTorch and learn nothing themselves. 
 imported when rows are transformed, and transformers never, as the model and its tokenizer come from outside.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from clustcal.core.array_types import Estimator, Floats, Inputs
 from clustcal.core.parameters import check_one_of
 
 LAYER_POOLINGS = ("average", None)
@@ -23,16 +28,16 @@ class _DeepRepresentation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     learns_from_rows = False
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A clone describes the same trained model; a copy of its parameters would be of no use.
         return type(self)(**self.get_params(deep=False))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
 
-    def fit(self, X=None, y=None):
+    def fit(self, X: Inputs = None, y: object = None) -> Self:
         """Check the parameters; there is nothing to learn.
 
         Returns
@@ -42,7 +47,7 @@ class _DeepRepresentation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._check_parameters()
         return self
 
-    def _check_model(self, poolings):
+    def _check_model(self, poolings: tuple[str | None, ...]) -> None:
         torch = _torch()
         if not isinstance(self.model, torch.nn.Module):
             raise ValueError(f"model is a {type(self.model).__name__}; expected a torch.nn.Module.")
@@ -94,14 +99,21 @@ class Activations(_DeepRepresentation):
     (5, 144)
     """
 
-    def __init__(self, model=None, layer=None, pooling="average", batch_size=256, device=None):
+    def __init__(
+        self,
+        model: Estimator = None,
+        layer: str | None = None,
+        pooling: str | None = "average",
+        batch_size: int = 256,
+        device: Any = None,
+    ) -> None:
         self.model = model
         self.layer = layer
         self.pooling = pooling
         self.batch_size = batch_size
         self.device = device
 
-    def transform(self, X):
+    def transform(self, X: Inputs) -> Floats:
         """Return the activations of every row.
 
         Parameters
@@ -123,16 +135,16 @@ class Activations(_DeepRepresentation):
         layer = self._check_parameters()
         X = _as_tensor(X, self.model)
         with _evaluated(self.model, self.device) as device, _recorded(layer) as outputs:
-            Z = []
+            parts = []
             for rows in torch.split(X, self.batch_size):
                 outputs.clear()
                 self.model(rows.to(device))
-                Z.append(self._pooled(outputs, len(rows)))
-        Z = np.concatenate(Z)
+                parts.append(self._pooled(outputs, len(rows)))
+        Z = np.concatenate(parts)
         self._n_features_out = Z.shape[1]
         return Z
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> Any:
         """Return the layer, once every parameter has been checked."""
         self._check_model(LAYER_POOLINGS)
         layers = dict(self.model.named_modules())
@@ -140,7 +152,7 @@ class Activations(_DeepRepresentation):
             raise ValueError(f"layer is {self.layer!r}; expected one of {[name for name in layers if name]}.")
         return layers[self.layer]
 
-    def _pooled(self, outputs, n):
+    def _pooled(self, outputs: list[Any], n: int) -> Floats:
         if len(outputs) != 1:
             raise ValueError(f"layer {self.layer!r} ran {len(outputs)} times in one pass; expected once.")
         output = outputs[0]
@@ -208,7 +220,15 @@ class HiddenStates(_DeepRepresentation):
     (2, 8)
     """
 
-    def __init__(self, model=None, tokenizer=None, pooling="cls", batch_size=32, max_length=None, device=None):
+    def __init__(
+        self,
+        model: Estimator = None,
+        tokenizer: Any = None,
+        pooling: str = "cls",
+        batch_size: int = 32,
+        max_length: int | None = None,
+        device: Any = None,
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.pooling = pooling
@@ -216,7 +236,7 @@ class HiddenStates(_DeepRepresentation):
         self.max_length = max_length
         self.device = device
 
-    def transform(self, X):
+    def transform(self, X: Inputs) -> Floats:
         """Return one vector per text.
 
         Parameters
@@ -236,7 +256,7 @@ class HiddenStates(_DeepRepresentation):
         self._check_parameters()
         texts = _as_texts(X)
         max_length = self._max_length()
-        Z = [None] * len(texts)
+        rows: list[Any] = [None] * len(texts)
         # Texts of like length share a batch, so that little of it is padding.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         with _evaluated(self.model, self.device) as device:
@@ -251,12 +271,12 @@ class HiddenStates(_DeepRepresentation):
                     return_tensors="pt",
                 ).to(device)
                 for i, z in zip(batch, self._pooled(encoded, batch), strict=True):
-                    Z[i] = z
-        Z = np.stack(Z)
+                    rows[i] = z
+        Z = np.stack(rows)
         self._n_features_out = Z.shape[1]
         return Z
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._check_model(TOKEN_POOLINGS)
         config = getattr(self.model, "config", None)
         if config is None or getattr(config, "is_encoder_decoder", False):
@@ -272,7 +292,7 @@ class HiddenStates(_DeepRepresentation):
         if limit is not None and not (isinstance(limit, Integral) and limit >= 1):
             raise ValueError(f"max_length is {limit!r}; expected None or a whole number of at least 1.")
 
-    def _max_length(self):
+    def _max_length(self) -> int | None:
         """Return the most tokens that a text may have, or None."""
         limits = [
             self.max_length,
@@ -281,7 +301,7 @@ class HiddenStates(_DeepRepresentation):
         ]
         return min((limit for limit in limits if limit is not None and limit < NO_LIMIT), default=None)
 
-    def _pooled(self, encoded, batch):
+    def _pooled(self, encoded: Any, batch: list[int]) -> Floats:
         torch = _torch()
         states = self.model(**encoded, output_hidden_states=True).hidden_states[-1]
         is_token = encoded["attention_mask"].bool()
@@ -300,7 +320,7 @@ class HiddenStates(_DeepRepresentation):
         return _as_array(states[torch.arange(len(states), device=states.device), chosen])
 
 
-def _torch():
+def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
@@ -311,7 +331,7 @@ def _torch():
 
 
 @contextmanager
-def _evaluated(model, device):
+def _evaluated(model: Estimator, device: Any) -> Iterator[Any]:
     """Run a model in evaluation mode and without gradients; give back each part's mode and the model's place."""
     torch = _torch()
     modes = [(module, module.training) for module in model.modules()]
@@ -331,7 +351,7 @@ def _evaluated(model, device):
 
 
 @contextmanager
-def _recorded(layer):
+def _recorded(layer: Any) -> Iterator[list[Any]]:
     """Collect what a layer puts out, for as long as the context lasts."""
     outputs = []
     # A copy, as what comes behind the layer may work in place, on the very tensor that it puts out.
@@ -343,12 +363,12 @@ def _recorded(layer):
         handle.remove()
 
 
-def _tensors_of(model):
+def _tensors_of(model: Estimator) -> Iterator[Any]:
     yield from model.parameters()
     yield from model.buffers()
 
 
-def _as_tensor(X, model):
+def _as_tensor(X: Inputs, model: Estimator) -> Any:
     """Return the rows as a tensor, numbers with a fraction in the precision of the model."""
     torch = _torch()
     X = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.array(X))  # a copy: arrays may be read-only
@@ -360,7 +380,7 @@ def _as_tensor(X, model):
     return X
 
 
-def _as_texts(X):
+def _as_texts(X: Inputs) -> list[str]:
     """Return a list of texts."""
     if isinstance(X, str) or not hasattr(X, "__iter__"):
         raise ValueError(f"X is {X!r}; expected a sequence of texts.")
@@ -373,5 +393,5 @@ def _as_texts(X):
     return [str(text) for text in texts]
 
 
-def _as_array(output):
+def _as_array(output: Any) -> Floats:
     return output.detach().cpu().double().numpy()

@@ -1,12 +1,19 @@
 """The features themselves as a representation: those that a model sees, standardised."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
+
+from clustcal.core.array_types import Estimator, Floats, Inputs
 
 
 class StandardizedFeatures(TransformerMixin, BaseEstimator):
@@ -36,10 +43,10 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
     # Whether the axes of Z mean the same for models that were fitted to other rows.
     axes_are_features = True
 
-    def __init__(self, model=None):
+    def __init__(self, model: Estimator = None) -> None:
         self.model = model
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Inputs, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the mean and the variance of every feature.
 
         Parameters
@@ -58,12 +65,12 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
         self.n_features_in_ = np.shape(X)[1] if len(np.shape(X)) == 2 else features.shape[1]
         return self
 
-    def transform(self, X):
+    def transform(self, X: Inputs) -> Floats:
         """Return the standardised features, shape (n, m)."""
         check_is_fitted(self)
         return self.scaler_.transform(self._features(X))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the names of the features, as the steps before the last one tell them."""
         check_is_fitted(self)
         names = getattr(self, "_names", None)
@@ -71,11 +78,11 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
             names = names_behind(_steps_before_the_last(self.model), self.scaler_.n_features_in_)
         return np.array(names, dtype=object)
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
         return type(self)(**self.get_params(deep=False))
 
-    def check_beforehand(self, estimator, X, n_classes):
+    def check_beforehand(self, estimator: Estimator, X: Inputs, n_classes: int) -> None:
         """Raise a ValueError if rows X cannot be standardised; behind steps of a pipeline only these can tell."""
         if _steps_before_the_last(estimator) is None:
             _check_numbers(X)
@@ -86,7 +93,7 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
                     "an imputer in a pipeline before the model, or another representation."
                 )
 
-    def _features(self, X):
+    def _features(self, X: Inputs) -> Floats:
         """Return the features as an array without names, or a sparse matrix."""
         steps = _steps_before_the_last(self.model)
         if steps is not None:
@@ -96,7 +103,7 @@ class StandardizedFeatures(TransformerMixin, BaseEstimator):
         return X if sparse.issparse(X) else np.asarray(X)
 
 
-def names_behind(steps, m):
+def names_behind(steps: Estimator, m: int) -> NDArray[Any]:
     """Return the names of the m features behind the steps of a pipeline; x0, x1, ... where these do not tell them."""
     try:
         names = [f"x{j}" for j in range(m)] if steps is None else steps.get_feature_names_out()
@@ -105,7 +112,7 @@ def names_behind(steps, m):
     return np.asarray(names, dtype=object)
 
 
-def _check_numbers(X):
+def _check_numbers(X: Inputs) -> None:
     """Raise a ValueError unless X is a table of numbers."""
     what = (
         "which StandardizedFeatures cannot standardise; expected numbers, an encoder in a pipeline before the model, "
@@ -123,7 +130,7 @@ def _check_numbers(X):
             raise ValueError(f"X has values that are no numbers, {what}.")
 
 
-def _holds_numbers(values):
+def _holds_numbers(values: Any) -> bool:
     try:
         values = np.asarray(values)
         return values.dtype.kind in "biuf" or (values.dtype.kind == "O" and bool(values.astype(float).size))
@@ -133,7 +140,7 @@ def _holds_numbers(values):
         return True
 
 
-def _steps_before_the_last(model):
+def _steps_before_the_last(model: Estimator) -> Estimator:
     if isinstance(model, FrozenEstimator):
         model = model.estimator
     return model[:-1] if isinstance(model, Pipeline) and len(model) > 1 else None

@@ -1,6 +1,11 @@
 """Leaf coverage: which leaves of a fitted tree ensemble a row falls in, compressed to a dense vector."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.decomposition import TruncatedSVD
@@ -10,6 +15,7 @@ from sklearn.ensemble import (
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustcal.core.array_types import Estimator, Floats, Inputs, Matrix, Seed
 from clustcal.core.parameters import check_whole_number
 from clustcal.core.random_states import check_random_state
 from clustcal.representations.tree_models import (
@@ -85,13 +91,19 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     (269, 8)
     """
 
-    def __init__(self, model=None, n_components=256, iteration_range=None, random_state=None):
+    def __init__(
+        self,
+        model: Estimator = None,
+        n_components: int = 256,
+        iteration_range: tuple[int, int] | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.model = model
         self.n_components = n_components
         self.iteration_range = iteration_range
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Inputs, y: object = None) -> Self:
         """Learn the leaves, their idf and the SVD from the calibration set.
 
         Parameters
@@ -114,11 +126,11 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Inputs, y: object = None) -> Floats:
         """Fit and return the embedding Z of the same rows, shape ``(n, n_components_)``."""
         self._check_parameters()
         # A refit forgets the previous model's features, which `_read` would otherwise compare with.
-        vars(self).pop("n_features_in_", None)
+        self.__dict__.pop("n_features_in_", None)
         trees, rows = self._read(X)
         leaves = _leaves(trees, rows, self.iteration_range)
         self._fit_leaves(leaves)
@@ -129,37 +141,37 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         self.n_features_in_ = np.shape(X)[1]
         return Z.astype(np.float64)
 
-    def transform(self, X):
+    def transform(self, X: Inputs) -> Floats:
         """Return the embedding Z of new rows, shape ``(n, n_components_)``, float64."""
         weighted = self._weighted(self.one_hot(X))
         return self.svd_.transform(weighted).astype(np.float64)
 
-    def one_hot(self, X):
+    def one_hot(self, X: Inputs) -> Any:
         """Return the indicators C as a CSR matrix of shape ``(n, n_leaves_)``.
 
         Every row of the calibration set has exactly T ones, one per tree.
         """
         return self._indicators(self.leaves(X))
 
-    def leaves(self, X):
+    def leaves(self, X: Inputs) -> NDArray[Any]:
         """Return the number of the leaf that each row falls in, for every tree, shape (n, T)."""
         check_is_fitted(self)
         trees, X = self._read(X)
         return _leaves(trees, X, self.iteration_range)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_whole_number("n_components", self.n_components)
         check_random_state(self.random_state)
 
-    def _check_kind(self, trees, n_classes, X):
+    def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         self._check_parameters()
         _check_that_leaves_can_be_told(trees)
 
-    def _fit_leaves(self, leaves):
+    def _fit_leaves(self, leaves: NDArray[Any]) -> None:
         """Give every leaf that occurs a column, and its idf."""
         n = len(leaves)
         # Leaf numbers restart in every tree, so tree t owns the keys from starts[t] to starts[t + 1].
@@ -174,7 +186,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         self.n_leaves_ = len(self.idf_)
         self.n_components_ = min(self.n_components, n, self.n_leaves_)
 
-    def _indicators(self, leaves):
+    def _indicators(self, leaves: NDArray[Any]) -> Matrix:
         keys = leaves + self._starts[:-1]
         known = keys < self._starts[1:]
         columns = np.where(known, self._column[np.where(known, keys, 0)], -1)
@@ -183,21 +195,21 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         ones = np.ones(row_ends[-1], dtype=np.float32)
         return sparse.csr_matrix((ones, columns[known], row_ends), shape=(len(leaves), self.n_leaves_))
 
-    def _weighted(self, indicators):
+    def _weighted(self, indicators: Matrix) -> Matrix:
         """Apply idf and scale rows to unit length."""
         weights = self.idf_.astype(np.float32)[indicators.indices]
         weighted = sparse.csr_matrix((weights, indicators.indices, indicators.indptr), shape=indicators.shape)
         return normalize(weighted, copy=False)
 
 
-def _leaves(trees, X, iteration_range):
+def _leaves(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> NDArray[Any]:
     """Return leaf numbers of shape (n, T)."""
     _check_that_leaves_can_be_told(trees)
     leaves = LEAVES[package_of(trees)](trees, X, iteration_range)
     return np.asarray(leaves).reshape(len(leaves), -1).astype(np.int64)
 
 
-def _check_that_leaves_can_be_told(trees):
+def _check_that_leaves_can_be_told(trees: Estimator) -> None:
     if package_of(trees) is None and not isinstance(trees, LEAF_MODELS):
         raise ValueError(
             f"model is a {type(trees).__name__}, which has no public way to tell leaves; expected a classifier of "
@@ -207,7 +219,7 @@ def _check_that_leaves_can_be_told(trees):
         check_that_xgboost_has_trees(trees)
 
 
-def _leaves_of_scikit_learn(trees, X, iteration_range):
+def _leaves_of_scikit_learn(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> NDArray[Any]:
     if isinstance(trees, GradientBoostingClassifier):
         # Its `apply` hands the rows on to its trees as they are, and these know no names of features.
         X = validate_data(trees, X, reset=False, dtype=np.float32, accept_sparse="csr")
@@ -217,7 +229,7 @@ def _leaves_of_scikit_learn(trees, X, iteration_range):
     return leaves[:, start:end]
 
 
-def _leaves_of_catboost(trees, X, iteration_range):
+def _leaves_of_catboost(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> NDArray[Any]:
     start, end = catboost_rounds(trees, iteration_range)
     return trees.calc_leaf_indexes(X, ntree_start=start, ntree_end=end, thread_count=catboost_threads(trees))
 

@@ -3,10 +3,15 @@
 The packages of trees, shap and woodelf are imported only where a model needs them.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -14,6 +19,7 @@ from sklearn.ensemble import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.core.array_types import Estimator, Floats, Inputs
 from clustcal.core.parameters import check_one_of
 from clustcal.representations.features import names_behind
 from clustcal.representations.tree_models import (
@@ -106,12 +112,17 @@ class ShapValues(TreeRepresentation):
     # `fit` looks at one row only, so that weights of rows mean nothing.
     learns_from_rows = False
 
-    def __init__(self, model=None, iteration_range=None, method="auto"):
+    def __init__(
+        self,
+        model: Estimator = None,
+        iteration_range: tuple[int, int] | None = None,
+        method: Literal["auto", "path_dependent", "woodelf"] = "auto",
+    ) -> None:
         self.model = model
         self.iteration_range = iteration_range
         self.method = method
 
-    def fit(self, X, y=None):
+    def fit(self, X: Inputs, y: object = None) -> Self:
         """Check the model against the rows and read its base value; the values need nothing else.
 
         Parameters
@@ -131,7 +142,7 @@ class ShapValues(TreeRepresentation):
         NotFittedError
             If the model is not fitted.
         """
-        vars(self).pop("n_features_in_", None)
+        self.__dict__.pop("n_features_in_", None)
         trees, rows = self._read(X)
         _check_model(trees, len(trees.classes_), rows, self.method, self.iteration_range)
         _check_shap_method(trees, rows, self.method)
@@ -141,7 +152,7 @@ class ShapValues(TreeRepresentation):
         self.n_features_in_ = np.shape(X)[1]
         return self
 
-    def transform(self, X):
+    def transform(self, X: Inputs) -> Floats:
         """Return the SHAP values of every row, shape (n, d), or (n, L d) with L > 2 classes; float64."""
         check_is_fitted(self)
         trees, X = self._read(X)
@@ -152,7 +163,7 @@ class ShapValues(TreeRepresentation):
             values, _ = _shap_with_base(trees, X, self.iteration_range)
         return values.reshape(len(values), -1).astype(np.float64)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
         check_is_fitted(self)
         if np.ndim(self.base_value_) == 0:
@@ -160,11 +171,11 @@ class ShapValues(TreeRepresentation):
         classes = split_model(self.model)[1].classes_
         return np.array([f"{label}:{name}" for label in classes for name in self._names], dtype=object)
 
-    def _check_kind(self, trees, n_classes, X):
+    def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         _check_model(trees, n_classes, X, self.method, self.iteration_range)
 
 
-def _names_behind_steps(model, X):
+def _names_behind_steps(model: Estimator, X: Inputs) -> NDArray[Any]:
     """Return the names of the features that the trees see."""
     steps, _ = split_model(model)
     if hasattr(X, "columns"):
@@ -172,7 +183,7 @@ def _names_behind_steps(model, X):
     return names_behind(steps, X.shape[1])
 
 
-def _shap_with_base(trees, X, iteration_range):
+def _shap_with_base(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> tuple[Floats, Any]:
     """Return SHAP values (n, L, d) and base values (L,), by the package of the model; L is 1 with two classes."""
     package = package_of(trees)
     if package is None:
@@ -184,7 +195,7 @@ def _shap_with_base(trees, X, iteration_range):
     return contributions[:, :, :-1], contributions[0, :, -1].astype(np.float64)
 
 
-def _shap_package(trees, X):
+def _shap_package(trees: Estimator, X: Inputs) -> tuple[Floats, Any]:
     import shap
 
     explainer = shap.TreeExplainer(trees, feature_perturbation="tree_path_dependent")
@@ -196,14 +207,18 @@ def _shap_package(trees, X):
     return values, base.astype(np.float64)
 
 
-def _contributions_of_lightgbm(trees, X, iteration_range):
+def _contributions_of_lightgbm(
+    trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None
+) -> tuple[Floats, Any]:
     found = lightgbm_predict(trees, X, iteration_range, pred_contrib=True)
     dense = lambda A: A.toarray() if sparse.issparse(A) else A
     found = np.stack([dense(A) for A in found], axis=1) if isinstance(found, list) else dense(found)
     return found.reshape(len(found), -1, trees.n_features_in_ + 1)
 
 
-def _contributions_of_catboost(trees, X, iteration_range):
+def _contributions_of_catboost(
+    trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None
+) -> tuple[Floats, Any]:
     start, end = catboost_rounds(trees, iteration_range)
     pool = catboost_pool(trees, X)
     if (start, end) != (0, trees.tree_count_):
@@ -214,14 +229,14 @@ def _contributions_of_catboost(trees, X, iteration_range):
 
 # How each package of boosted trees is asked for its SHAP values: for every row, and with more classes for each of
 # them, those of the features and then the base value.
-CONTRIBUTIONS = {
+CONTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "xgboost": lambda trees, X, rounds: xgboost_predict(trees, X, rounds, pred_contribs=True),
     "lightgbm": _contributions_of_lightgbm,
     "catboost": _contributions_of_catboost,
 }
 
 
-def _woodelf(trees, X, iteration_range):
+def _woodelf(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> Floats:
     """Return the SHAP values (n, d) of an XGBoost model of two classes."""
     from woodelf import WoodelfExplainer
 
@@ -234,7 +249,9 @@ def _woodelf(trees, X, iteration_range):
     return explainer.shap_values(frame, verbose=False)
 
 
-def _check_model(trees, n_classes, X, method, iteration_range):
+def _check_model(
+    trees: Estimator, n_classes: int, X: Inputs, method: str, iteration_range: tuple[int, int] | None
+) -> None:
     """Raise an error if there are no SHAP values of a model, fitted or not, by this method.
 
     X holds the rows as the trees see them; it is None where that is not known yet.
@@ -259,7 +276,7 @@ def _check_model(trees, n_classes, X, method, iteration_range):
             )
 
 
-def obstacle_to_shap_values(trees):
+def obstacle_to_shap_values(trees: Estimator) -> str | None:
     """Return which setting keeps LightGBM or CatBoost from giving right SHAP values, or None."""
     params = trees.get_params()
     if package_of(trees) == "lightgbm" and any(params.get(name) for name in ("linear_tree", "linear_trees")):
@@ -269,7 +286,9 @@ def obstacle_to_shap_values(trees):
     return None
 
 
-def _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range):
+def _check_model_of_scikit_learn(
+    trees: Estimator, n_classes: int, X: Inputs, method: str, iteration_range: tuple[int, int] | None
+) -> None:
     if not isinstance(trees, SHAP_MODELS):
         raise ValueError(
             f"model is a {type(trees).__name__}; expected a classifier of XGBoost, LightGBM or CatBoost, or one of "
@@ -290,7 +309,7 @@ def _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range):
     _check_installed("shap", f"ShapValues of a {type(trees).__name__}")
 
 
-def _has_categories(boosting, X):
+def _has_categories(boosting: Any, X: Inputs) -> bool:
     """Whether histogram boosting, fitted or not, takes some features for categories."""
     if hasattr(boosting, "classes_"):
         return boosting.is_categorical_ is not None and bool(np.any(boosting.is_categorical_))
@@ -302,19 +321,19 @@ def _has_categories(boosting, X):
     return asked is not None and bool(np.any(np.asarray(asked, dtype=object) != False))  # noqa: E712
 
 
-def _check_installed(package, what):
+def _check_installed(package: str, what: str) -> None:
     if find_spec(package) is None:
         raise ImportError(f"{what} needs the package {EXTRA[package]}: pip install 'clustcal[trees]'.")
 
 
-def _check_shap_method(trees, X, method):
+def _check_shap_method(trees: Estimator, X: Inputs, method: str) -> str:
     """Return the method to use, or raise the ValueError that says why it cannot be."""
     if package_of(trees) == "xgboost":
         return _check_xgboost_method(trees, X, method)
     return method
 
 
-def _check_xgboost_method(trees, X, method):
+def _check_xgboost_method(trees: Estimator, X: Inputs, method: str) -> str:
     obstacle = _woodelf_obstacle(trees, X)
     if method == "woodelf" and obstacle:
         raise ValueError(f'method is "woodelf", which does not serve {obstacle}; expected "auto" or "xgboost".')
@@ -324,7 +343,7 @@ def _check_xgboost_method(trees, X, method):
     return "woodelf" if worth_it else "xgboost"
 
 
-def _woodelf_obstacle(trees, X):
+def _woodelf_obstacle(trees: Estimator, X: Inputs) -> str | None:
     """Return what keeps WOODELF from serving this model and these rows, or None."""
     depth = 6 if trees.max_depth is None else trees.max_depth  # XGBoost's default is 6; 0 means no limit
     obstacles = {
@@ -338,7 +357,7 @@ def _woodelf_obstacle(trees, X):
     return next((name for name, is_so in obstacles.items() if is_so), None)
 
 
-def _as_float32(X):
+def _as_float32(X: Inputs) -> Any:
     if hasattr(X, "to_numpy"):
         return X.to_numpy(dtype=np.float32, na_value=np.nan)
     return np.asarray(X, dtype=np.float32)

@@ -3,10 +3,14 @@
 xgboost, lightgbm and catboost are told by the names of their modules, so that asking imports none of them.
 """
 
+from __future__ import annotations
+
 import warnings
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -18,6 +22,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from clustcal.core.array_types import Estimator, Inputs
+
 # scikit-learn's classifiers with a public `apply`; histogram boosting has none.
 BOOSTING_PACKAGES = ("xgboost", "lightgbm", "catboost")
 LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier, DecisionTreeClassifier)
@@ -26,16 +32,16 @@ LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingCla
 class TreeRepresentation(TransformerMixin, BaseEstimator):
     """What both representations share: the fitted model that they describe, and the check of its rows."""
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
         return type(self)(**self.get_params(deep=False))
 
-    def check_beforehand(self, estimator, X, n_classes):
+    def check_beforehand(self, estimator: Estimator, X: Inputs, n_classes: int) -> None:
         """Raise an error if this cannot describe the estimator once that is fitted to rows X of n_classes classes."""
         trees = last_step(estimator)
         self._check_kind(trees, n_classes, X if trees is unfrozen(estimator) else None)
 
-    def _read(self, X):
+    def _read(self, X: Inputs) -> tuple[Estimator, Inputs]:
         """Return the fitted trees and the rows as the trees see them, after the steps of a pipeline before them."""
         steps, trees = split_model(self.model)
         expected = getattr(self, "n_features_in_", getattr(self.model, "n_features_in_", None))
@@ -44,7 +50,7 @@ class TreeRepresentation(TransformerMixin, BaseEstimator):
         return trees, X if steps is None else steps.transform(X)
 
 
-def split_model(model):
+def split_model(model: Estimator) -> tuple[Estimator, Estimator]:
     """Return the steps before the trees (None if there are none) and the fitted trees themselves."""
     if isinstance(model, FrozenEstimator):
         model = model.estimator
@@ -57,23 +63,23 @@ def split_model(model):
     return steps, split_model(model[-1])[1]
 
 
-def unfrozen(model):
+def unfrozen(model: Estimator) -> Estimator:
     return model.estimator if isinstance(model, FrozenEstimator) else model
 
 
-def last_step(model):
+def last_step(model: Estimator) -> Estimator:
     """Return the last step of a model, fitted or not; the model itself where it has no steps."""
     model = unfrozen(model)
     return last_step(model[-1]) if isinstance(model, Pipeline) else model
 
 
-def package_of(trees):
+def package_of(trees: Estimator) -> str | None:
     """Return which package of boosted trees a model comes from, or None."""
     homes = {base.__module__.split(".")[0] for base in type(trees).__mro__}
     return next((package for package in BOOSTING_PACKAGES if package in homes), None)
 
 
-def check_order_of_columns(model, X):
+def check_order_of_columns(model: Estimator, X: Inputs) -> None:
     """Raise a ValueError if X has the columns of the model in another order, which not every package looks at."""
     known = getattr(unfrozen(model), "feature_names_in_", getattr(unfrozen(model), "feature_names_", None))
     if known is None or not hasattr(X, "columns"):
@@ -83,7 +89,7 @@ def check_order_of_columns(model, X):
         raise ValueError(f"X has the feature names {found}; expected the order of the model, {known}.")
 
 
-def as_rows(X, n_features):
+def as_rows(X: Inputs, n_features: int | None) -> Inputs:
     """Check the shape of X, and leave reading its values to the model, which may take frames and missing values."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
@@ -96,7 +102,7 @@ def as_rows(X, n_features):
     return X
 
 
-def xgboost_predict(trees, X, iteration_range, **what):
+def xgboost_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     import xgboost
 
     rows = xgboost.DMatrix(
@@ -111,7 +117,7 @@ def xgboost_predict(trees, X, iteration_range, **what):
     return booster.predict(rows, validate_features=hasattr(X, "columns"), **what)
 
 
-def xgboost_booster(trees, iteration_range):
+def xgboost_booster(trees: Estimator, iteration_range: tuple[int, int] | None) -> Any:
     """Return the boosting rounds to use, as a Booster."""
     check_that_xgboost_has_trees(trees)
     booster = trees.get_booster()
@@ -123,12 +129,12 @@ def xgboost_booster(trees, iteration_range):
     return booster if (start, end) == (0, n_rounds) else booster[start:end]
 
 
-def check_that_xgboost_has_trees(trees):
+def check_that_xgboost_has_trees(trees: Estimator) -> None:
     if trees.booster == "gblinear":
         raise ValueError('model is an XGBoost classifier with booster "gblinear"; expected one with trees.')
 
 
-def lightgbm_predict(trees, X, iteration_range, **what):
+def lightgbm_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     n_rounds = trees.booster_.current_iteration()
     if iteration_range is None and trees.best_iteration_:
         iteration_range = (0, trees.best_iteration_)
@@ -139,12 +145,12 @@ def lightgbm_predict(trees, X, iteration_range, **what):
         return trees.predict(X, start_iteration=start, num_iteration=end - start, **what)
 
 
-def catboost_rounds(trees, iteration_range):
+def catboost_rounds(trees: Estimator, iteration_range: tuple[int, int] | None) -> tuple[int, int]:
     """Return the first tree to use and the one behind the last; a model that stopped early has kept its best ones."""
     return check_range(iteration_range, trees.tree_count_)
 
 
-def catboost_pool(trees, X):
+def catboost_pool(trees: Estimator, X: Inputs) -> Any:
     """Return rows as CatBoost takes them for SHAP values: it must be told which features are no numbers."""
     from catboost import Pool
 
@@ -157,11 +163,11 @@ def catboost_pool(trees, X):
     )
 
 
-def catboost_threads(trees):
+def catboost_threads(trees: Estimator) -> int:
     return trees.get_param("thread_count") or -1
 
 
-def check_range(iteration_range, n_rounds):
+def check_range(iteration_range: tuple[int, int] | None, n_rounds: int) -> tuple[int, int]:
     if iteration_range is None:
         return 0, n_rounds
     try:
