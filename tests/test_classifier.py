@@ -42,7 +42,6 @@ from clustcal import (
 from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
-from clustcal.cluster_table import cluster_table
 from clustcal.representations import LeafCoverage, ShapValues, StandardizedFeatures, default_representation
 
 X, y = make_classification(900, n_features=6, n_informative=4, flip_y=0.2, random_state=0)
@@ -751,47 +750,6 @@ class TestClusterSummary:
         assert (summary["kind mode"] == "a").all()
         assert summary["truth share"].between(0, 1).all()
         assert np.isfinite(summary["count q25"].astype(float)).all()
-
-    def summary_of(self, **columns):
-        """The clusters of the two groups, with other columns."""
-        W, P = np.eye(3)[self.group], np.full((150, 2), 0.5)  # and a third cluster without rows
-        return cluster_table(W, P, P, np.array([0, 1]), None, pd.DataFrame(columns))
-
-    @pytest.mark.parametrize("dtype", [bool, "boolean", object])
-    def test_true_and_false_have_a_share(self, dtype):
-        truth = pd.Series(np.r_[np.arange(101) < 20, np.arange(49) < 40]).astype(dtype)
-        summary = self.summary_of(truth=truth)
-        np.testing.assert_allclose(summary["truth share"], [20 / 101, 40 / 49, np.nan])
-        assert summary["truth share"].dtype == float
-        assert "truth q25" not in summary
-
-    @pytest.mark.parametrize("dtype", ["boolean", object])
-    def test_the_share_is_that_among_known_values(self, dtype):
-        truth = pd.Series([True, False, False, False, *[None] * 97, *[True] * 49], dtype=dtype)
-        assert self.summary_of(truth=truth)["truth share"].tolist()[:2] == [0.25, 1]
-
-    @pytest.mark.parametrize("kind", ["naive", "in a time zone", "of Python", "with gaps"])
-    def test_dates_have_quartiles_that_are_dates(self, kind):
-        start = pd.Timestamp("2020-01-01", tz="Europe/Paris" if kind == "in a time zone" else None)
-        day = pd.Series(start + pd.to_timedelta(np.r_[np.arange(101), np.full(49, 7)], unit="D"))
-        expected = [[start + pd.Timedelta(days=n) for n in days] for days in ([25, 7], [75, 7])]
-        if kind == "of Python":
-            day = day.dt.date
-        if kind == "with gaps":  # of the first group the days 0, 2, ..., 100 are left, whose quartiles are 25 and 75
-            day = day.where(day.index % 2 == 0)
-            expected = [[start + pd.Timedelta(days=n) for n in days] for days in ([24, 7], [74, 7])]
-        summary = self.summary_of(day=day)
-        assert [summary[f"day {q}"].tolist()[:2] for q in ("q25", "q75")] == expected
-        assert summary["day q25"].isna().tolist() == [False, False, True]
-
-    def test_lengths_of_time_have_quartiles(self):
-        stay = pd.to_timedelta(np.r_[np.arange(101), np.full(49, 7)], unit="h")
-        assert self.summary_of(stay=stay)["stay q75"].tolist()[:2] == [pd.Timedelta(hours=75), pd.Timedelta(hours=7)]
-
-    def test_columns_without_a_value_do_not_stop_it(self):
-        empty = {"date": pd.Series(pd.NaT, range(150)), "truth": pd.array([None] * 150, dtype="boolean"), "any": None}
-        summary = self.summary_of(**empty, month=pd.period_range("2020-01", periods=150, freq="M"))
-        assert summary[["date q25", "date q75", "truth share", "any mode"]].isna().all(axis=None)
 
     def test_labels_of_another_length_are_refused(self):
         wrapped = CalibratedClassifier(FrozenEstimator(MODEL), CLUSTERED, "data").fit(X[CALIBRATE], y[CALIBRATE])
