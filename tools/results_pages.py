@@ -47,6 +47,7 @@ CHAPTERS = {
     "toy-text": "../theory/when-ece-misranks",
     "datasets": "protocol-and-data",
     "protocol": "protocol-and-data",
+    "settings": "protocol-and-data",
     "performance": "tabular-results",
     "capacity": "tabular-results",
     "improvement": "tabular-results",

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from clustcal.datasets import list_datasets
+from clustcal.experiments import stated_settings
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.tabular import from_paper
 from clustcal.experiments.tabular.arms import is_judged_by_arm
@@ -44,6 +45,7 @@ GROUPS = {
     "text": "Text",
     "correlations": "Correlations: table",
     "protocol": "Size of the study",
+    "settings": "Settings",
     "figures": "Tabular: text",
     "stroke-text": "Stroke: text",
     "deep-text": "Images and text: text",
@@ -51,8 +53,8 @@ GROUPS = {
     "overhead": "Overhead",
 }
 # What a number is, by the first word of its id; all others are measured.
-KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting"}
-SETTINGS = ("stroke-text/clusters", "figures/pairs")
+KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting", "settings": "setting"}
+SETTINGS = ("stroke-text/clusters", "figures/pairs", "deep-text/splits", "deep-text/share")
 # The same number printed a second time, by patterns of ids: it counts once.
 TWINS = (
     (r"toy-text/(before|after)/(.+)", r"toy/\1/\2"),
@@ -65,6 +67,8 @@ TWINS = (
     (r"figures/(?:summary|consistency)/NLL-wins", r"figures/slope/NLL-wins"),
     (r"figures/summary/AUC-wins", r"figures/slope/AUC-wins"),
     (r"overhead/percent/(\w+)", r"overhead/ratio/\1"),
+    (r"settings/toy-text/bins", r"settings/toy/bins"),
+    (r"settings/clusters", r"stroke-text/clusters"),
 )
 # Printed numbers that come from one split, not from a mean over five.
 ONE_SPLIT = ("rejection", "stroke-clusters", "stroke-text")
@@ -78,6 +82,7 @@ RECOMPUTED_BY = {
     "toy": f"{_TABULAR}.recompute.compute",
     "protocol": f"{_TABULAR}.recompute.compute",
     "datasets": "clustcal.datasets.list_datasets",
+    "settings": "clustcal.experiments.stated_settings.compute",
     **{name: f"{_TABULAR}.tables.{name}" for name in ("performance", "capacity", "improvement", "correlations")},
     "overhead": f"{_TABULAR}.text_numbers.overhead_figures",
     "text_figures": f"{_TABULAR}.text_numbers.text_figures",
@@ -140,7 +145,7 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None):
 def _judge_arm(rows, claims):
     """Return what the rows of one arm say of every number, a line each."""
     available = complete_datasets(rows)
-    ours = compute(rows, PAPER_DATASETS)
+    ours = stated_settings.compute() | compute(rows, PAPER_DATASETS)
     stand_ins = compute(rows, PAPER_DATASETS | STAND_INS, spread=False)
     lines = []
     for claim in claims.itertuples(index=False):
@@ -172,7 +177,7 @@ def _describe(claims, judged):
         kind = "setting" if claim.id in SETTINGS else KINDS.get(claim.id.split("/")[0], "measured")
         twin = next((re.sub(old, new, claim.id) for old, new in TWINS if re.fullmatch(old, claim.id)), "")
         strength = ""
-        if kind == "setting":
+        if kind == "setting" and verdict.verdict == "match":
             strength = "cannot fail: a constant of ours, set to the paper's"
         elif kind == "measured" and verdict.tolerance >= abs(claim.value):
             strength = "weak: zero would be within the tolerance"

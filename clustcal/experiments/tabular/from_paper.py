@@ -4,6 +4,8 @@ No run of ours is in them, so what does not agree here no data and no setting ca
 whose functions read the same figures off our tables.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -94,4 +96,12 @@ def _p_values(printed):
 
 def _overhead(printed):
     low, high = printed["overhead/ratio/low"], printed["overhead/ratio/high"]
-    return {"overhead/percent/low": 100 * (low - 1), "overhead/percent/high": 100 * (high - 1)}
+    deep = "overhead/deep/"
+    families = [name.split("/")[2] for name in printed.index if re.fullmatch(f"{deep}.+/global", name)]
+    ratios = [printed[f"{deep}{name}/clustered"] / printed[f"{deep}{name}/global"] for name in families]
+    return {
+        "overhead/percent/low": 100 * (low - 1),
+        "overhead/percent/high": 100 * (high - 1),
+        f"{deep}ratio/low": min(ratios),
+        f"{deep}ratio/high": max(ratios),
+    }

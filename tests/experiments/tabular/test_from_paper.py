@@ -19,6 +19,8 @@ def test_figures_by_hand(values):
     gains_in_auc = np.array([4, 13, 21, 36, 54, 77]) * 1e-4
     assert values["figures/slope/AUC-median"] == pytest.approx(np.median(gains_in_auc))
     assert values["figures/improvement/NLL/low"] == pytest.approx(0.49 - 0.19)
+    assert values["overhead/deep/ratio/low"] == pytest.approx(0.91 / 0.44)  # temperature scaling
+    assert values["overhead/deep/ratio/high"] == pytest.approx(4.64 / 1.74)  # Platt / vector scaling
 
 
 def test_rounding_is_that_of_the_printed_digits():
