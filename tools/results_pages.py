@@ -84,15 +84,17 @@ def state_reproduction(ledger):
         In one line.
     """
     once = ledger[ledger["same_as"] == ""]
-    count = {verdict: int((once["verdict"] == verdict).sum()) for verdict in VERDICTS}
-    judged = once[once["ours"].notna()]
+    settings = once["kind"] == "setting"
+    count = {verdict: int(((once["verdict"] == verdict) & ~settings).sum()) for verdict in VERDICTS}
+    judged = once[once["ours"].notna() & ~settings]
     measured = judged["kind"] == "measured"
     agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
-        f"once; {len(judged)} of these could be judged so far. In runs of our own {measured.sum()} were measured: "
+        f"once. {settings.sum()} of these are settings, which ours follow, so that agreement proves nothing; "
+        f"{len(judged)} others could be judged so far. In runs of our own {measured.sum()} were measured: "
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
-        f"differ. Of {(~measured).sum()} that were counted, computed or are settings {(agree & ~measured).sum()} "
+        f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
         f"agree. Of the rest, {count['blocked']} need data that not everybody may have, and {count['not attempted']} "
         "have not been attempted, above all those on images and texts."
     )

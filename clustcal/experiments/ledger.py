@@ -54,7 +54,7 @@ GROUPS = {
 }
 # What a number is, by the first word of its id; all others are measured.
 KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting", "settings": "setting"}
-SETTINGS = ("stroke-text/clusters", "figures/pairs", "deep-text/splits", "deep-text/share")
+SETTINGS = ("stroke-text/clusters", "figures/pairs")
 # The same number printed a second time, by patterns of ids: it counts once.
 TWINS = (
     (r"toy-text/(before|after)/(.+)", r"toy/\1/\2"),

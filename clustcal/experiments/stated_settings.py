@@ -6,8 +6,6 @@ study shows in the ledger. Builds on `protocol`, `methods` and both studies.
 
 from inspect import signature
 
-import numpy as np
-
 from clustcal import metrics
 from clustcal.datasets.icu import LONG_STAY
 from clustcal.experiments import protocol
@@ -61,8 +59,6 @@ def _calibrators():
 
 def _deep():
     image, text = networks.NETWORKS["bloodmnist"].settings, networks.NETWORKS["emotion"].settings
-    rows = design.Part(np.full(100, 0.5), np.arange(100) % 2, {})
-    calibration, _ = design.halve(rows, seed=0)
     return {
         "settings/resnet/learning_rate": image.learning_rate,
         "settings/resnet/epochs": image.epochs,
@@ -74,8 +70,6 @@ def _deep():
         **_numbered("settings/grid/shrinkage", design.SHRINKAGES),
         **_numbered("settings/grid/clusters", design.N_CLUSTERS),
         "settings/grid/folds": design.FOLDS,
-        "deep-text/splits": len(design.SEEDS),
-        "deep-text/share": 100 * len(calibration.y) / len(rows.y),
     }
 
 

@@ -97,13 +97,13 @@ def printed_means(claims, column="value"):
 
 
 def _main_table(rows):
-    table = tables.performance(rows).stack()
-    cells = {tuple(key): value for key, value in table.items()}
+    table = tables.performance(rows)
+    cells = {(*method, metric): row[metric] for method, row in table.iterrows() for metric in table}
     return {"/".join(("performance", *key)): value for key, value in cells.items()} | _differences(cells)
 
 
 def _differences(cells):
-    """Log-loss of the global method of a family minus that of its clustered one; a mean of differences is linear too."""
+    """Log-loss of the global method of a family minus that of its clustered one."""
     return {
         f"clustered gain/{name}/{word}/NLL": cells[name, BASELINE, metric] - value
         for (name, word, metric), value in cells.items()
