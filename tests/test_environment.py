@@ -14,7 +14,12 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 OTHER_NAMES = {"xgboost-cpu": "xgboost"}  # the build without GPU code
-IMPORTED_AS = {"lazy-loader": "lazy_loader", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "pillow": "PIL",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "woodelf-explainer": "woodelf",
+}
 
 
 def by_library(requirements):
@@ -128,18 +133,30 @@ def test_conda_uses_a_python_that_the_project_supports(project, lock):
     assert Requirement(f"python{project['requires-python']}").specifier.contains(f"{lock.PYTHON}.0")
 
 
+def imported_as(requirements):
+    return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in requirements}
+
+
 def test_what_is_imported_is_declared(project):
     """Every import at the head of a module of the package is of a library that comes with it."""
-    declared = {IMPORTED_AS.get(name, name) for name in direct(project)}
+    allowed = imported_as(direct(project)) | sys.stdlib_module_names | {"clustcal"}
     files = [path for path in (ROOT / "clustcal").rglob("*.py") if path.name != "deep.py"]
-    imported = {(name, path.name) for path in files for name in imports_at_the_head(path)}
-    allowed = declared | sys.stdlib_module_names | {"clustcal"}
+    imported = {(name, path.name) for path in files for name in imports(path, ast.iter_child_nodes)}
     assert {name for name, _ in imported} >= {"filelock", "joblib", "lazy_loader", "threadpoolctl"}
     assert [found for found in sorted(imported) if found[0] not in allowed] == []
 
 
-def imports_at_the_head(path):
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        names = [alias.name for alias in getattr(node, "names", ())] if isinstance(node, ast.Import) else []
-        names += [node.module] if isinstance(node, ast.ImportFrom) else []
-        yield from (name.split(".")[0] for name in names)
+def test_what_is_imported_where_it_is_needed_comes_with_an_extra(project):
+    allowed = imported_as(direct(project, *project["optional-dependencies"])) | sys.stdlib_module_names | {"clustcal"}
+    imported = {(name, path.name) for path in (ROOT / "clustcal").rglob("*.py") for name in imports(path, ast.walk)}
+    assert {name for name, _ in imported} >= {"PIL", "myst_nb", "shap", "torch", "xgboost", "yaml"}
+    assert [found for found in sorted(imported) if found[0] not in allowed] == []
+
+
+def imports(path, nodes):
+    """Yield the libraries that a file imports, in those nodes of it that ``nodes`` gives."""
+    for node in nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]

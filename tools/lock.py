@@ -37,6 +37,7 @@ CONDA = {
     "matplotlib": "matplotlib-base",
     "numpy": "numpy",
     "pandas": "pandas",
+    "pillow": "pillow",
     "scikit-learn": "scikit-learn",
     "scipy": "scipy",
     "seaborn": "seaborn-base",

@@ -4,7 +4,6 @@
 from raw data: for every capacity, seed and arm of the study one table for each reading.
 """
 
-import argparse
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,6 +17,7 @@ from clustcal.experiments.paper import load_claims
 from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
+from clustcal.experiments.tabular.readings.study_command import say_outcome, study_parser
 from clustcal.experiments.tabular.stroke import stroke_clusters
 from clustcal.experiments.tabular.train_scores import RECIPES, describe_clusters
 from clustcal.experiments.tabular.units import Unit
@@ -238,15 +238,10 @@ def read(folder=FOLDER):
 
 def main(arguments=None):
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m clustcal.experiments.tabular.readings.cluster_tables", description=__doc__
-    )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
-    options = parser.parse_args(arguments)
+    options = study_parser(__spec__.name, __doc__).parse_args(arguments)
     store = open_store(options.results)
     outcome = runner.run(ClusterStudy(), store, jobs=options.jobs)
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    say_outcome(outcome, store)
 
 
 if __name__ == "__main__":

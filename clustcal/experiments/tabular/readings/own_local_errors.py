@@ -4,7 +4,6 @@
 lacks, from raw data. The paper prints a "LCE" and says neither on which representation nor with which bandwidth.
 """
 
-import argparse
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,6 +19,7 @@ from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import OPEN_DATASETS
 from clustcal.experiments.tabular.readings.reading_study import CAPACITY, read_parts
 from clustcal.experiments.tabular.readings.represent import represent
+from clustcal.experiments.tabular.readings.study_command import say_outcome, study_parser
 from clustcal.experiments.tabular.units import Unit, known_rows
 
 MOST_ROWS = 60_000  # the time grows with the square of the test part
@@ -90,14 +90,10 @@ def read(folder=FOLDER, arm=""):
 
 def main(arguments=None):
     """Run the command."""
-    name = "python -m clustcal.experiments.tabular.readings.own_local_errors"
-    parser = argparse.ArgumentParser(prog=name, description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
-    options = parser.parse_args(arguments)
+    options = study_parser(__spec__.name, __doc__).parse_args(arguments)
     store = open_store(options.results)
     outcome = runner.run(LocalErrorStudy(), store, jobs=options.jobs)
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    say_outcome(outcome, store)
 
 
 def _methods():

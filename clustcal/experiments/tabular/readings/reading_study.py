@@ -5,7 +5,6 @@ data. Rows are those of `store`: ``representation`` is a name of `represent.READ
 changed of the paper's clustered method; the global methods stand under "Baseline".
 """
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import OPEN_DATASETS
 from clustcal.experiments.tabular.readings.represent import READINGS, represent
 from clustcal.experiments.tabular.readings.stopped_fits import stopped_forecast
+from clustcal.experiments.tabular.readings.study_command import say_outcome, study_parser
 from clustcal.experiments.tabular.units import Part, Unit, known_rows
 
 CAPACITY = (300, 8)
@@ -154,16 +154,12 @@ def read(folder=FOLDER, arm=""):
 
 def main(arguments=None):
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m clustcal.experiments.tabular.readings.reading_study", description=__doc__
-    )
+    parser = study_parser(__spec__.name, __doc__)
     parser.add_argument("--datasets", nargs="+", default=list(OPEN_DATASETS), metavar="NAME")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time; default: 1")
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
     options = parser.parse_args(arguments)
     store = Store(options.results / "readings")
     outcome = run(store, jobs=options.jobs, names=tuple(options.datasets))
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    say_outcome(outcome, store)
 
 
 def _global_methods():
