@@ -140,7 +140,7 @@ class BinwiseCalibration(Containing):
         confidence_columns(np.empty((0, n_classes)), self.kind)
 
     def _check_parameters(self) -> None:
-        self._parametric()
+        self._check_calibrators()
         bin_edges(np.array([0.5]), self.n_bins, self.strategy)
         check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.min_bin_size, Real) or not self.min_bin_size >= 0:

@@ -178,7 +178,7 @@ class ClusteredCalibration(Containing):
         return mixture(family, self.theta_, scores.features(family), self.clusters_._memberships(Z))
 
     def _check_parameters(self) -> None:
-        self._parametric()
+        self._check_calibrators()
         self._clusters().check_parameters()
         check_at_least_0("shrinkage", self.shrinkage)
         check_one_of("loss", self.loss, LOSSES)

@@ -260,7 +260,7 @@ class ClusteredCalibrationCV(Containing):
         return [fold for r in range(n_repeats) for fold in make_folds(self.cv, codes, weights, seed + r)]
 
     def _check_parameters(self) -> None:
-        self._parametrics()
+        self._check_calibrators()
         for name in ("n_clusters", "shrinkages", "temperatures"):
             values = getattr(self, name)
             if np.ndim(values) != 1 or len(values) == 0:

@@ -25,18 +25,21 @@ class Containing(Calibrator):
         """Return the calibrators within, as they were given."""
         return [self.default() if self.calibrator is None else self.calibrator]
 
-    def _parametric(self, n_classes: int = 2) -> ParametricCalibrator:
-        """Return an unfitted copy of the calibrator within."""
-        return self._parametrics(n_classes)[0]
-
-    def _parametrics(self, n_classes: int = 2) -> list[ParametricCalibrator]:
-        calibrators = self._given()
-        if self.calibrator is None and n_classes > 2:
-            calibrators = [self.default_of_more_classes()]
-        for calibrator in calibrators:
+    def _check_calibrators(self) -> None:
+        """Raise a ValueError if a calibrator within cannot serve."""
+        for calibrator in self._given():
             if not isinstance(calibrator, ParametricCalibrator):
                 raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
             calibrator._check()
+
+    def _parametric(self, n_classes: int) -> ParametricCalibrator:
+        """Return an unfitted copy of the calibrator within."""
+        return self._parametrics(n_classes)[0]
+
+    def _parametrics(self, n_classes: int) -> list[ParametricCalibrator]:
+        calibrators = self._given()
+        if self.calibrator is None and n_classes > 2:
+            calibrators = [self.default_of_more_classes()]
         return [clone(calibrator).set_params(from_logits=self._takes_logits()) for calibrator in calibrators]
 
     def _check_number_of_classes(self, n_classes: int) -> None:

@@ -170,7 +170,7 @@ def write_scores(path: Path, arrays: Arrays, metadata: dict[str, Any], steps: di
 def write_checksums(folder: str | Path) -> None:
     """Write the checksums of all score files in a folder to a file beside them."""
     lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(Path(folder).glob("*.npz"))]
-    (Path(folder) / CHECKSUMS).write_text("".join(lines))
+    (Path(folder) / CHECKSUMS).write_text("".join(lines), encoding="ascii", newline="\n")
 
 
 def read_scores(path: Traversable | Path) -> tuple[Arrays, dict[str, Any]]:
