@@ -55,6 +55,8 @@ PHRASES = (
 WORD = re.compile(rf"\b({'|'.join(WORDS + PHRASES)})\b", re.IGNORECASE)
 # What stands in these directives is proved, asked or hidden from readers.
 SKIPPED = re.compile(r"(prf:(?!example).*|exercise|raw|bibliography|math|toctree|figure|code-block)$")
+# In a quiz questions and answers are asked; the reasons, which are indented below the answers, are claims.
+REASON = re.compile(r" {5,}(?!- )\S")
 GLUED = "..."
 
 
@@ -96,6 +98,8 @@ def sentences(text):
             fence.append(marks[2] or "code-block") if opens else fence and fence.pop()
             continue
         is_prose = not re.match(r"^\s*([|#:+]|\$\$|\\|[}{]|<|\(.*\)=$)", line) or line.lstrip().startswith("{glue")
+        if fence and fence[-1] == "quiz":
+            is_prose = bool(REASON.match(line))
         if line.strip() and is_prose and not any(SKIPPED.match(name) for name in fence):
             found += [plain(part) for part in _split(line)]
     return [sentence for sentence in found if sentence.text]

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from docutils import nodes
+from quiz_directive import VERDICTS
 
 SKIPPED = ("comment", "index", "substitution_definition", "target")
 
@@ -170,6 +171,21 @@ class Page:
     def block_solution_node(self, node, level):
         title = self.heading(level + 2, node["title"], folded="dropdown" in node["classes"])
         return [title, *self.blocks(node, level)]
+
+    def block_quiz(self, node, level):
+        return [self.question(question) for question in node.children]
+
+    def question(self, node):
+        """Return a question of a quiz: what is asked, the answers, and below them, folded, what is right and why."""
+        stem, *answers = node.children
+        choices = [f"- {letter}) {self.inline(one[0])}" for letter, one in zip("abcdefgh", answers, strict=False)]
+        reasons = [
+            f"- **{letter}) {VERDICTS[one['right']]}** {self.inline(one[1])}".replace("\n", " ")
+            for letter, one in zip("abcdefgh", answers, strict=False)
+        ]
+        asked = f"**{node['number']}.** {self.inline(stem)}".replace("\n", " ")
+        folded = "\n".join(["<details><summary>Answer</summary>", "", *reasons, "", "</details>"])
+        return Part("text", "\n".join([asked, "", *choices, "", folded]))
 
     def number(self, node, kind):
         """Return the number of a theorem, an exercise or an equation, as the page of the book shows it."""

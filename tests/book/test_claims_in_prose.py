@@ -106,6 +106,28 @@ def test_sentences_are_those_of_prose_without_headings_tables_formulas_proofs_an
     ]
 
 
+QUIZ = """\
+```{quiz}
+1. Are all of them right?
+   All of them?
+
+   - [ ] None
+     All of them are.
+     That is so, always.
+```
+
+All is said.
+"""
+
+
+def test_of_a_quiz_the_reasons_are_claims():
+    assert [sentence.text for sentence in sentences(QUIZ)] == [
+        "All of them are.",
+        "That is so, always.",
+        "All is said.",
+    ]
+
+
 def test_words_in_formulas_and_code_do_not_count():
     assert plain("Here $\\forall x$ and `all(x)` are code").words == []
     assert plain("Nothing is *always* right").words == ["Nothing", "always"]
