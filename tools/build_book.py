@@ -32,7 +32,18 @@ FRAME_INPUTS = (
 )  # fmt: skip
 SITE_TESTS = tuple(
     f"tests/book/test_{name}.py"
-    for name in ("site", "entries", "notebooks_on_site", "site_in_browser", "explorer", "accessibility")
+    for name in (
+        "site",
+        "entries",
+        "notebooks_on_site",
+        "site_in_browser",
+        "explorer",
+        "maps_explorer",
+        "memberships_explorer",
+        "costs_explorer",
+        "forecasting_game",
+        "accessibility",
+    )
 )
 # The command of Jupyter Book without the traceback of its own that it prints after the cause.
 JUPYTER_BOOK = """

@@ -1,0 +1,89 @@
+// What the explorers of the book share: parts of pictures, and controls that show their values. Loaded before them.
+"use strict";
+
+(function (root) {
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function element(name, attributes, text) {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) {
+      made.setAttribute(key, value);
+    }
+    if (text !== undefined) {
+      made.textContent = text;
+    }
+    return made;
+  }
+
+  // A line through points [[x, y], ...].
+  function line(points, look) {
+    const steps = points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`);
+    return element("path", { d: steps.join(""), fill: "none", class: look });
+  }
+
+  // The frame of a plot with numbers along both axes; x and y turn numbers into places.
+  function axes({ x, y, xTicks, yTicks, xLabel, yLabel, digits = 2 }) {
+    const [left, right] = [x(xTicks[0]), x(xTicks[xTicks.length - 1])];
+    const [bottom, top] = [y(yTicks[0]), y(yTicks[yTicks.length - 1])];
+    const parts = [];
+    for (const tick of xTicks) {
+      parts.push(element("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: top, class: "explorer-grid" }));
+      parts.push(element("text", { x: x(tick), y: bottom + 16, "text-anchor": "middle" }, String(tick)));
+    }
+    for (const tick of yTicks) {
+      parts.push(element("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "explorer-grid" }));
+      parts.push(element("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, String(Number(tick.toFixed(digits)))));
+    }
+    parts.push(element("text", { x: (left + right) / 2, y: bottom + 33, "text-anchor": "middle" }, xLabel));
+    parts.push(element("text", { x: left - 34, y: top - 9 }, yLabel));
+    return parts;
+  }
+
+  // Write cells of a table: {"name of a row": [text, ...]} for rows marked data-row="name of a row".
+  function fill(panel, rows) {
+    for (const row of panel.querySelectorAll("[data-row]")) {
+      row.querySelectorAll("td").forEach((cell, i) => {
+        cell.textContent = rows[row.dataset.row][i];
+      });
+    }
+  }
+
+  // Call update with the inputs by name, now and on every change; buttons with data-set="name=value ..." set some.
+  function start(panel, update) {
+    const inputs = {};
+    for (const input of panel.querySelectorAll("[name]")) {
+      if (input.type !== "radio" || input.checked) {
+        inputs[input.name] = input;
+      }
+    }
+    const change = (event) => {
+      if (event && event.target.type === "radio") {
+        inputs[event.target.name] = event.target;
+      }
+      update(inputs);
+    };
+    panel.addEventListener("input", change);
+    for (const button of panel.querySelectorAll("button[data-set]")) {
+      button.addEventListener("click", () => {
+        for (const [name, value] of button.dataset.set.split(" ").map((one) => one.split("="))) {
+          const choice = panel.querySelector(`[type="radio"][name="${name}"][value="${value}"]`);
+          if (choice) {
+            choice.checked = true;
+            inputs[name] = choice;
+          } else {
+            inputs[name].value = value;
+          }
+        }
+        update(inputs);
+      });
+    }
+    update(inputs);
+    panel.hidden = false;
+  }
+
+  function show(panel, name, text) {
+    panel.querySelector(`output[for="${name}"]`).textContent = text;
+  }
+
+  root.explorer = { axes, element, fill, line, show, start };
+})(globalThis);
