@@ -18,7 +18,6 @@ notebook has the answers folded below each question (`notebook_markdown.py`).
 import re
 
 from docutils import nodes
-from docutils.parsers.rst import Directive
 from sphinx.util.docutils import SphinxDirective
 
 FEWEST, MOST = 4, 6
@@ -50,7 +49,7 @@ class quiz_reason(nodes.General, nodes.TextElement):
     """Why an answer is right or wrong."""
 
 
-class Quiz(SphinxDirective, Directive):
+class Quiz(SphinxDirective):
     """Read the list of questions; a source that is not as described above gets one sentence that says where."""
 
     has_content = True
