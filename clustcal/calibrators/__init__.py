@@ -9,6 +9,7 @@ from clustcal.calibrators.ensemble import EnsembleTemperatureScaling
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
 from clustcal.calibrators.local import LocalRecalibration
+from clustcal.calibrators.matrix import MatrixScaling
 from clustcal.calibrators.one_vs_rest_of_binary import OneVsRestCalibration
 from clustcal.calibrators.parametric import (
     BetaCalibration,
@@ -19,7 +20,9 @@ from clustcal.calibrators.parametric import (
     VectorScaling,
 )
 from clustcal.calibrators.prior_correction import PriorCorrection
+from clustcal.calibrators.scaling_binning import ScalingBinning
 from clustcal.calibrators.soft_kmeans import SoftKMeans
+from clustcal.calibrators.spline import SplineScaling
 from clustcal.calibrators.structured import StructuredScaling
 from clustcal.calibrators.venn_abers import VennAbersCalibration
 
@@ -35,11 +38,14 @@ __all__ = [
     "HistogramBinning",
     "IsotonicCalibration",
     "LocalRecalibration",
+    "MatrixScaling",
     "OneVsRestCalibration",
     "PlattScaling",
     "PriorCorrection",
     "QuadraticScaling",
+    "ScalingBinning",
     "SoftKMeans",
+    "SplineScaling",
     "StructuredScaling",
     "TemperatureScaling",
     "VectorScaling",

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core.array_types import Booleans, Floats, Matrix
@@ -58,3 +59,13 @@ class OneVsRest(Calibrator):
 def frequency(hits: NDArray[Any], total: NDArray[Any], otherwise: Floats) -> Floats:
     """hits / total, and ``otherwise`` where there is nothing."""
     return np.divide(hits, total, out=otherwise.copy(), where=total > 0)
+
+
+def two_columns(p: Floats) -> Scores:
+    """Return the scores of a class against all others."""
+    return Scores(np.column_stack([1 - p, p]))
+
+
+def fit_to_one_class(calibrator: Calibrator, p: Floats, hit: Booleans, weights: Floats) -> Any:
+    """Return a copy of a calibrator for two classes, fitted to the scores of one class against all others."""
+    return clone(calibrator)._fit_to(CalibrationSet(two_columns(p), hit.astype(int), np.array([0, 1]), weights))

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from clustcal.calibrators.base import CalibrationSet, Calibrator
+from clustcal.calibrators.one_vs_rest import fit_to_one_class, two_columns
 from clustcal.calibrators.parametric import PlattScaling
 from clustcal.core.array_types import Booleans, Floats, Matrix
 from clustcal.core.probabilities import Scores
 
 __all__ = ["OneVsRestCalibration"]
-
-BINARY = np.array([0, 1])
 
 
 class OneVsRestCalibration(Calibrator):
@@ -67,17 +64,16 @@ class OneVsRestCalibration(Calibrator):
     def _fit_one(self, p: Floats, hit: Booleans, weights: Floats) -> Calibrator | None:
         if not weights[hit].any():
             return None
-        one = clone(self._given())
-        return one._fit_to(CalibrationSet(_two_columns(p), hit.astype(int), BINARY, weights))
+        return fit_to_one_class(self._given(), p, hit, weights)
 
     def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         if len(self.calibrators_) == 1:
-            return self.calibrators_[0]._calibrate(_two_columns(P[:, 1]), None)
+            return self.calibrators_[0]._calibrate(two_columns(P[:, 1]), None)
         Q = P.copy()
         for k, one in enumerate(self.calibrators_):
             if one is not None:
-                Q[:, k] = one._calibrate(_two_columns(P[:, k]), None)[:, 1]
+                Q[:, k] = one._calibrate(two_columns(P[:, k]), None)[:, 1]
         nothing = ~Q.any(axis=1)
         Q[nothing] = P[nothing]
         return Q / Q.sum(axis=1, keepdims=True)
@@ -95,7 +91,3 @@ class OneVsRestCalibration(Calibrator):
         if given._takes_logits():
             raise ValueError(f"calibrator is {given!r}; expected one of probabilities.")
         given._check_parameters()
-
-
-def _two_columns(p: Floats) -> Scores:
-    return Scores(np.column_stack([1 - p, p]))

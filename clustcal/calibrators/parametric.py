@@ -408,6 +408,19 @@ class VectorScaling(ParametricCalibrator):
         return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision)
 
 
+def matrix_near_temperature(family, X, data):
+    """Return the fit of a matrix and intercepts that are pulled to temperature scaling, and the prior that pulls."""
+    n_classes = data.n_classes
+    found = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
+    inverse, (intercepts, slopes, off_diagonal), strengths, n_iter = found
+    V = inverse * (np.diag(1 + slopes) + off_diagonal)
+    theta = np.column_stack([V, intercepts]).ravel()
+    of_V = strengths[2] / inverse**2
+    np.fill_diagonal(of_V, strengths[1] / inverse**2)
+    precision = np.column_stack([of_V, np.full(n_classes, strengths[0])])
+    return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision.ravel())
+
+
 class DirichletCalibration(ParametricCalibrator):
     r"""Dirichlet calibration: a full linear map of the log-probabilities, then a softmax.
 
@@ -495,15 +508,7 @@ class DirichletCalibration(ParametricCalibrator):
     def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         if not self._is_auto():
             return super()._find(family, X, data)
-        n_classes = data.n_classes
-        found = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
-        inverse, (intercepts, slopes, off_diagonal), strengths, n_iter = found
-        V = inverse * (np.diag(1 + slopes) + off_diagonal)
-        theta = np.column_stack([V, intercepts]).ravel()
-        of_V = strengths[2] / inverse**2
-        np.fill_diagonal(of_V, strengths[1] / inverse**2)
-        precision = np.column_stack([of_V, np.full(n_classes, strengths[0])])
-        return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision.ravel())
+        return matrix_near_temperature(family, X, data)
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.l2, str) and self.l2 == "auto"):

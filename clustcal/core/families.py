@@ -152,6 +152,19 @@ def _square(z):
     return [z, z**2, np.ones_like(z)]
 
 
+def spline_family(splines):
+    """Return the family of a line plus natural cubic splines of the logit: slope, intercept, one weight a spline."""
+    columns = lambda z: [z, np.ones_like(z), *splines(z).T]
+    n_features = 2 + splines.n_functions
+    return BinaryFamily(
+        "spline",
+        lambda p, not_p: columns(np.log(p / not_p)),
+        columns,
+        np.eye(n_features)[0],
+        **_bounds(*[_FREE] * n_features),
+    )
+
+
 def _batches(n, size=BATCH):
     """Yield slices that cut n rows into pieces of at most this size."""
     return (slice(start, start + size) for start in range(0, n, size))

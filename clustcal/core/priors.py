@@ -62,6 +62,13 @@ def quadratic_prior(tilt=0.0):
     return Prior(np.array([SLOPE, 0.0, 0.0]), np.array([SLOPE_SD, BEND_SD, INTERCEPT_SD]) ** -2.0, tilt)
 
 
+def spline_prior(n_splines, roughness, tilt=0.0, lines=True):
+    """Return the prior of a slope, an intercept and the weights of splines; of the first two none without ``lines``."""
+    of_line = np.array([SLOPE_SD, INTERCEPT_SD]) ** -2.0 if lines else np.zeros(2)
+    centre = np.concatenate([[SLOPE if lines else 0.0, 0.0], np.zeros(n_splines)])
+    return Prior(centre, np.concatenate([of_line, np.full(n_splines, roughness)]), tilt)
+
+
 def two_slopes_prior(tilt=0.0):
     """Return the prior of Beta calibration: that of a slope for the mean of a and b, and a pull of both together."""
     mean, skew, intercept = np.array([0.5, 0.5, 0.0]), np.array([1.0, -1.0, 0.0]), np.array([0.0, 0.0, 1.0])

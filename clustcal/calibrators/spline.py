@@ -1,0 +1,153 @@
+"""Spline scaling: Platt scaling that bends where the data say so, for two classes."""
+
+import numpy as np
+
+from clustcal.calibrators.parametric import ParametricCalibrator, _binary_only
+from clustcal.core import families, priors, solvers
+from clustcal.core.natural_splines import NaturalSplines
+from clustcal.core.parameters import check_at_least_0, check_whole_number, shown
+
+__all__ = ["SplineScaling"]
+
+# What is expected of the penalty before there are data: a map whose slope changes by about 0.3 over 8 units of the
+# logit; and how many splines that knowledge is worth.
+ROUGHNESS, WORTH = 100.0, 2.0
+UPDATES = 10
+
+
+class SplineScaling(ParametricCalibrator):
+    r"""Spline scaling: a smooth function of the logit, which is Platt scaling where the data ask for nothing else.
+
+    .. math:: q = \sigma(s(z)), \qquad z = \mathrm{logit}(p), \qquad
+        \text{minimising} \quad \sum_i \ell(q_i, y_i) + \frac{\tau}{2} \int s''(t)^2 \, dt
+
+    over natural cubic splines s: cubic between knots, a straight line beyond the outer ones. It need not increase.
+
+    Parameters
+    ----------
+    n_knots : int, default=12
+        Knots lie at the smallest and the largest logit and at quantiles between them; fewer where there are fewer
+        different scores. The penalty makes the map smooth, so that more knots change little.
+    roughness : "auto" or float, default="auto"
+        The penalty :math:`\tau`. ``"auto"`` is the one under which the data are most probable, see Notes; 0 fits the
+        splines by maximum likelihood; as it grows the map becomes Platt scaling.
+    classes : array-like of shape (2,), optional
+        The label of each column of P; by default the sorted labels.
+    from_logits : bool, default=False
+        Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
+        Nothing is cut then, where log p of a probability of 0 must be.
+    prior : "auto" or None, default="auto"
+        ``"auto"`` is that of `PlattScaling` for slope and intercept of the line, and its smoothed targets. None leaves
+        the penalty alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    knots_ : ndarray of shape (m,)
+        On the logit.
+    roughness_ : float
+        :math:`\tau`.
+    theta_ : ndarray of shape (m,)
+        Slope, intercept, and the weights of m - 2 splines of roughness 1 each.
+    n_iter_ : int
+        Newton iterations.
+
+    See Also
+    --------
+    QuadraticScaling : one parameter more than Platt scaling.
+    IsotonicCalibration : any increasing function, in steps.
+
+    Notes
+    -----
+    The integral is minus the logarithm of a Gaussian prior of precision :math:`\tau` for every weight. MacKay's update
+    of it (Laplace's approximation) is repeated ten times, given that 100 is expected, with the weight of two splines.
+
+    Lucena's splines differ: knots drawn at random from the scores, rows added that pull to the identity, a penalty on
+    the coefficients of a truncated basis, and its strength by one fold. Without any penalty, and with the same knots,
+    the two are one method.
+
+    References
+    ----------
+    B. Lucena, "Spline-based probability calibration", arXiv:1809.07751, 2018.
+
+    D. MacKay, "Bayesian interpolation", Neural Computation, 1992.
+
+    Examples
+    --------
+    Scores that say too little near 1/2 and too much far from it:
+
+    >>> import numpy as np
+    >>> from scipy.special import expit
+    >>> from clustcal import PlattScaling, SplineScaling, metrics
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.uniform(-6, 6, 6000)
+    >>> y = rng.random(6000) < expit(3 * np.tanh(z))
+    >>> for calibrator in (PlattScaling(), SplineScaling()):
+    ...     q = calibrator.fit(expit(z[:3000]), y[:3000]).predict_proba(expit(z[3000:]))
+    ...     print(round(metrics.log_loss(y[3000:], q) - metrics.log_loss(y[3000:], expit(3 * np.tanh(z[3000:]))), 3))
+    0.039
+    0.003
+    """
+
+    def __init__(self, n_knots=12, roughness="auto", classes=None, from_logits=False, prior="auto"):
+        self.n_knots = n_knots
+        self.roughness = roughness
+        self.classes = classes
+        self.from_logits = from_logits
+        self.prior = prior
+
+    def family(self, n_classes):
+        """Return the parametric family for this number of classes; after `fit`, with the knots that it found."""
+        self._check_number_of_classes(n_classes)
+        return families.spline_family(NaturalSplines(getattr(self, "knots_", np.empty(0))))
+
+    def _check_number_of_classes(self, n_classes):
+        _binary_only(n_classes, "SplineScaling", "OneVsRestCalibration(SplineScaling())")
+
+    def _fit(self, data):
+        self._check_number_of_classes(data.n_classes)
+        seen = data.scores.take(data.weights > 0)
+        self.knots_ = _knots(seen.features(families.TEMPERATURE)[:, 0], self.n_knots)
+        super()._fit(data)
+
+    def _find(self, family, X, data):
+        """Return the fit, and its prior, with the strength that the data choose unless it is given."""
+        is_given = not isinstance(self.roughness, str)
+        self.roughness_ = float(self.roughness) if is_given else ROUGHNESS
+        W = data.weights[:, None]
+        start = None
+        for _ in range(0 if is_given else UPDATES):
+            found = solvers.fit(family, X, data.codes, W, penalty=self._prior_of(X, data), start=start, tol=1e-6)
+            start = found.theta
+            self.roughness_ = self._updated(family.nll(start, X, data.codes, W)[2][0], start[0], X, data)
+        penalty = self._prior_of(X, data)
+        return solvers.fit(family, X, data.codes, W, penalty=penalty, start=start), penalty
+
+    def _updated(self, hessian, theta, X, data):
+        """MacKay's update: how many weights the data determine, over their squared length."""
+        precision = np.diag(self._prior_of(X, data).precision)
+        left = np.linalg.pinv(hessian + precision, hermitian=True).diagonal()[2:]
+        determined = np.sum(1 - self.roughness_ * left)
+        return (determined + WORTH) / (theta[2:] @ theta[2:] + WORTH / ROUGHNESS)
+
+    def _prior_of(self, X, data):
+        is_auto = self.prior is not None
+        tilt = priors.smoothing_tilt(X, data.codes, data.weights) if is_auto else 0.0
+        return priors.spline_prior(X.shape[1] - 2, self.roughness_, tilt, lines=is_auto)
+
+    def _prior_in_a_part(self, X, part):
+        return self._prior_of(X, part)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_whole_number("n_knots", self.n_knots, lowest=3)
+        if isinstance(self.roughness, str):
+            if self.roughness != "auto":
+                raise ValueError(f"roughness is {shown(self.roughness)}; expected 'auto' or a number of at least 0.")
+        else:
+            check_at_least_0("roughness", self.roughness)
+
+
+def _knots(z, n_knots):
+    """Return quantiles of the different logits that are some of these, the smallest and the largest among them."""
+    return np.unique(np.quantile(np.unique(z), np.linspace(0, 1, n_knots), method="nearest"))

@@ -1,0 +1,111 @@
+"""Spline scaling, against scipy's smoothing spline, a logistic regression, Platt scaling and functions that are known."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import make_smoothing_spline
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+
+from clustcal import BinwiseCalibration, ClusteredCalibration, PlattScaling, SplineScaling, metrics
+from tests.calibrators.interface import CHECKS, make_data, name_of
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=name_of)
+@pytest.mark.parametrize("prior", ["auto", None])
+def test_interface(check, prior):
+    check(SplineScaling(prior=prior), 2)
+
+
+def bent_data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.uniform(-5, 5, n)
+    return z, (rng.random(n) < expit(3 * np.tanh(z))).astype(int)
+
+
+def test_with_a_knot_at_every_score_it_is_the_smoothing_spline_of_its_own_working_response():
+    # Newton's method for the penalised log-loss ends where the spline smooths z + (y - q) / (q (1 - q)) to itself.
+    rng = np.random.default_rng(1)
+    z = np.sort(rng.choice(np.linspace(-3, 3, 200), 40, replace=False))
+    y = (rng.random(40) < expit(z**2 - 2)).astype(int)
+    fitted = SplineScaling(n_knots=40, roughness=2.0, prior=None).fit(expit(z), y)
+    q = fitted.predict_proba(expit(z))[:, 1]
+    np.testing.assert_allclose(fitted.knots_, z, atol=1e-9)
+    curvature = q * (1 - q)
+    # scipy's penalty has no factor 1/2, nor has its sum of squares.
+    again = make_smoothing_spline(z, logit(q) + (y - q) / curvature, w=curvature, lam=2.0)(z)
+    np.testing.assert_allclose(expit(again), q, atol=1e-6)
+
+
+def truncated_powers(z, knots):
+    """The basis of natural cubic splines of Hastie, Tibshirani and Friedman, which Lucena's library has too."""
+    cubes = np.maximum(z[:, None] - knots, 0) ** 3
+    d = (cubes[:, :-1] - cubes[:, [-1]]) / (knots[-1] - knots[:-1])
+    return np.column_stack([z, d[:, :-1] - d[:, [-1]]])
+
+
+def test_without_a_penalty_it_is_a_logistic_regression_on_natural_splines_in_their_usual_basis():
+    z, y = bent_data(800)
+    ours = SplineScaling(n_knots=8, roughness=0, prior=None).fit(expit(z), y)
+    X = truncated_powers(z, ours.knots_)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(expit(z)), model.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("prior", ["auto", None])
+def test_a_strong_penalty_gives_platt_scaling(prior):
+    z, y = bent_data(300)
+    spline = SplineScaling(roughness=1e12, prior=prior).fit(expit(z), y)
+    platt = PlattScaling(prior=prior).fit(expit(z), y)
+    np.testing.assert_allclose(spline.predict_proba(expit(z)), platt.predict_proba(expit(z)), atol=1e-6)
+
+
+def test_the_penalty_is_weak_where_the_truth_bends_and_strong_where_it_does_not():
+    z, y = bent_data(4000)
+    bent = SplineScaling().fit(expit(z), y)
+    straight = SplineScaling().fit(expit(z), np.random.default_rng(2).random(4000) < expit(0.7 * z - 0.3))
+    assert bent.roughness_ < 20 < 100 < straight.roughness_
+
+
+def test_it_finds_a_function_that_platt_scaling_cannot():
+    z, y = bent_data(4000)
+    new, y_new = bent_data(20_000, seed=3)
+    excess = lambda one: (
+        metrics.log_loss(y_new, one.fit(expit(z), y).predict_proba(expit(new)))
+        - metrics.log_loss(y_new, expit(3 * np.tanh(new)))
+    )
+    assert excess(SplineScaling()) < 0.004 < 0.03 < excess(PlattScaling())
+
+
+def test_few_scores_and_saturated_scores():
+    fitted = SplineScaling().fit([0.2, 0.8] * 10, [0, 1, 0, 1, 1] * 4)  # two scores: a line
+    assert fitted.theta_.shape == (2,)
+    extreme = SplineScaling().fit([0.0, 1.0, 0.5, 0.2] * 25, [0, 1, 1, 0] * 25)
+    assert np.isfinite(extreme.predict_proba([0.0, 0.3, 1.0])).all()
+
+
+def test_clusters_and_bins_of_it():
+    z, y = bent_data(1200)
+    Z = np.column_stack([np.sign(z), z])
+    for calibrator in (ClusteredCalibration(SplineScaling(), 2, random_state=0), BinwiseCalibration(SplineScaling())):
+        Q = calibrator.fit(expit(z), y, Z).predict_proba(expit(z), Z)
+        assert metrics.log_loss(y, Q) < metrics.log_loss(y, PlattScaling().fit(expit(z), y).predict_proba(expit(z)))
+    strong = ClusteredCalibration(SplineScaling(), 2, shrinkage=1e6, random_state=0).fit(expit(z), y, Z)
+    np.testing.assert_allclose(
+        strong.predict_proba(expit(z), Z), SplineScaling().fit(expit(z), y).predict_proba(expit(z)), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_knots": 2}, {"n_knots": 2.5}, {"roughness": -1}, {"roughness": "gcv"}, {"prior": "none"}]
+)
+def test_a_wrong_parameter_is_named(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected"):
+        SplineScaling(**wrong).fit([0.1, 0.9], [0, 1])
+
+
+def test_more_classes_are_sent_elsewhere():
+    P, y, _ = make_data(3)
+    with pytest.raises(ValueError, match="OneVsRestCalibration"):
+        SplineScaling().fit(P, y)
