@@ -25,7 +25,7 @@ from sklearn.utils.validation import column_or_1d
 
 from clustcal.core.array_types import Estimator, Inputs, Labels
 from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
-from clustcal.representations.tree_models import last_step, package_of, unfrozen
+from clustcal.representations.tree_models import last_step, rounds_found, stops_early, unfrozen
 
 # Steps of scikit-learn, beside those that say so themselves, each of whose columns is a function of columns that it is
 # named after.
@@ -58,10 +58,13 @@ def _will_give_scores(estimator: Estimator) -> bool:
 
 
 def check_early_stopping(estimator: Estimator, fit_params: dict[str, Any]) -> None:
-    """Raise a ValueError if a model that stops early would be fitted in folds without rows to stop by."""
+    """Raise a ValueError if a model that stops early would be fitted in folds without rows to stop by.
+
+    One that is fitted already has found its number of rounds, see `rounds_found`.
+    """
     last = last_step(estimator)
-    asks = package_of(last) == "xgboost" and last.early_stopping_rounds is not None
-    if asks and not any(name.endswith("eval_set") for name in fit_params):
+    has_rows = any(name.endswith("eval_set") for name in fit_params)
+    if stops_early(last) and not has_rows and rounds_found(last) is None:
         raise ValueError(
             f"estimator is a {type(last).__name__} with early_stopping_rounds, for which a fit in folds keeps no rows "
             "aside; expected it fitted already and in a FrozenEstimator, or without, or with an eval_set given to fit."

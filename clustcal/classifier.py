@@ -42,7 +42,7 @@ from clustcal.fold_representations import fill_model, fit_and_transform, fit_rep
 from clustcal.model_scores import ModelScores, in_form_of
 from clustcal.representations.choice import default_representation
 from clustcal.representations.features import StandardizedFeatures
-from clustcal.representations.tree_models import package_of, unfrozen
+from clustcal.representations.tree_models import last_step, package_of, rounds_found, unfrozen
 
 __all__ = ["CalibratedClassifier"]
 
@@ -97,7 +97,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``. A model that is fitted already, on other rows, comes in a
-        ``sklearn.frozen.FrozenEstimator``; any other is cloned and fitted here.
+        ``sklearn.frozen.FrozenEstimator``; any other is cloned and fitted here. A fitted XGBoost model that stopped
+        early is fitted here with the number of rounds that it kept, unless it gets an ``eval_set``.
     calibrator : calibrator, default=None
         Any of this package, unfitted. Left out: `PlattScaling` for two classes, `TemperatureScaling` for more.
     representation : None, "data" or transformer, default=None
@@ -462,7 +463,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _fit_estimator(self, data: Rows, params: dict[str, Any], rows: Integers) -> Estimator:
         params = _check_method_params(data.X, params, rows)
-        return _unfitted(self.estimator).fit(_safe_indexing(data.X, rows), data.y[rows], **params)
+        return _unfitted(self.estimator, params).fit(_safe_indexing(data.X, rows), data.y[rows], **params)
 
     def _fit_member(self, model: Estimator, data: Rows) -> CalibratedMember:
         """Return the member of a fitted model, its representation and its calibrator fitted to other rows."""
@@ -489,7 +490,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             of_fold = fill_model(representation, model) if by_fold else None
             Z_fold = fit_and_transform(of_fold, part.X, part.weights) if by_fold else None
             parts.append((held_out, scores, S, of_fold, Z_fold))
-        model = _unfitted(self.estimator).fit(data.X, data.y, **params)
+        model = _unfitted(self.estimator, params).fit(data.X, data.y, **params)
         scores = ModelScores(model, data.classes)
         scores.learn(_safe_indexing(data.X, folds[0][1]))
         scores.are_logits &= all(part[1].are_logits for part in parts)
@@ -566,8 +567,13 @@ def _rows_to_calibrate_on(data: Rows, fold: tuple[Integers, Integers]) -> Intege
     return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
 
 
-def _unfitted(estimator: Estimator) -> Estimator:
-    """Return an unfitted copy."""
+def _unfitted(estimator: Estimator, params: dict[str, Any]) -> Estimator:
+    """Return an unfitted copy; of one that stopped early, and has no rows to stop by now, with the rounds it kept."""
+    rounds = None if any(name.endswith("eval_set") for name in params) else rounds_found(last_step(estimator))
+    if rounds is not None:
+        copy = clone(estimator)
+        last_step(copy).set_params(n_estimators=rounds, early_stopping_rounds=None)
+        return copy
     if package_of(estimator) == "catboost":  # it copies lists that it is given, which scikit-learn takes for a fault
         return type(estimator)(**estimator.get_params())
     return clone(estimator)

@@ -26,7 +26,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
@@ -266,6 +266,21 @@ def test_early_stopping_without_rows_to_stop_by_is_refused_and_with_them_serves(
     assert wrapped.predict_proba(X).shape == (200, 2)
     frozen = FrozenEstimator(model.fit(X[50:], y[50:], eval_set=[(X[:50], y[:50])], verbose=False))
     assert CalibratedClassifier(frozen, CLUSTERED).fit(X[:50], y[:50]).predict_proba(X).shape == (200, 2)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_a_fitted_model_that_stopped_early_is_refitted_with_the_rounds_that_it_kept(in_pipeline, ensemble):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=100, early_stopping_rounds=2, n_jobs=1)
+    model.fit(X[50:], y[50:], eval_set=[(X[:50], y[:50])], verbose=False)
+    kept = model.best_iteration + 1
+    estimator = Pipeline([("scale", StandardScaler()), ("trees", model)]) if in_pipeline else model
+    fitted = CalibratedClassifier(estimator, cv=2, ensemble=ensemble).fit(X, y)
+    for member in fitted.calibrated_classifiers_:
+        refitted = member.estimator[-1] if in_pipeline else member.estimator
+        assert refitted.get_booster().num_boosted_rounds() == kept < 100
+    assert model.early_stopping_rounds == 2  # what was given stays as it was
 
 
 class Rotation(TransformerMixin, BaseEstimator):

@@ -79,6 +79,16 @@ def package_of(trees: Estimator) -> str | None:
     return next((package for package in BOOSTING_PACKAGES if package in homes), None)
 
 
+def stops_early(trees: Estimator) -> bool:
+    """Whether a model stops by rows that its `fit` must be given."""
+    return package_of(trees) == "xgboost" and trees.early_stopping_rounds is not None
+
+
+def rounds_found(trees: Estimator) -> int | None:
+    """Return how many rounds a fitted model that stops early has kept; None for any other."""
+    return trees.best_iteration + 1 if stops_early(trees) and trees.__sklearn_is_fitted__() else None
+
+
 def check_order_of_columns(model: Estimator, X: Inputs) -> None:
     """Raise a ValueError if X has the columns of the model in another order, which not every package looks at."""
     known = getattr(unfrozen(model), "feature_names_in_", getattr(unfrozen(model), "feature_names_", None))

@@ -1,4 +1,4 @@
-"""Spline scaling, against scipy's smoothing spline, a logistic regression, Platt scaling and functions that are known."""
+"""Spline scaling, against scipy's smoothing spline, a logistic regression, Platt scaling and known functions."""
 
 import numpy as np
 import pytest
