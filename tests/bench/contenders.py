@@ -110,6 +110,24 @@ def probcal(name):
     return fit
 
 
+def shift_of_probcal(P, y):
+    """A shift of all logits, so that their mean becomes 1/10."""
+    model = import_module("probcal").LogitOffset(target_mean=RATE).fit(P[:, 1])
+    return lambda P: two_columns(np.asarray(model.transform(P[:, 1])))
+
+
+def one_vs_rest_of_probmetrics(P, y):
+    calibrators = import_module("probmetrics.calibrators")
+    binary = calibrators.BinaryLogisticCalibrator(type="affine")
+    return calibrators.MulticlassOneVsRestCalibrator(binary).fit(P, y).predict_proba
+
+
+def splinecalib(P, y):
+    model = import_module("splinecalib").SplineCalib()
+    model.fit(P[:, 1], y)
+    return lambda P: two_columns(model.calibrate(P[:, 1]))
+
+
 def venn_abers(P, y):
     model = import_module("venn_abers").VennAbers()
     model.fit(P, y)
@@ -129,6 +147,7 @@ def sigmoid_of_scikit_learn(P, y):
     return lambda P: two_columns(model.predict(features(P)))
 
 
+RATE = 0.1
 paper_dirichlet = clustcal.DirichletCalibration(l2=1e-3, shrink_to="zero")
 near_temperature = clustcal.DirichletCalibration(l2=1.0, shrink_to="temperature")
 BBQ = {"score_function": "BIC", "equal_intervals": True, "detection": False, "independent_probabilities": False}
@@ -139,6 +158,22 @@ CONTENDERS = [
     Contender("Venn-Abers", "venn-abers", venn_abers, up_to=100_000),
     Contender("centred isotonic", "clustcal", ours(clustcal.CentredIsotonicCalibration()), up_to=100_000),
     Contender("centred isotonic", "cir-model", centred_isotonic_of_cir_model, up_to=100_000),
+    Contender("quadratic", "clustcal", ours(clustcal.QuadraticScaling(prior=None))),
+    Contender("quadratic", "probmetrics", probmetrics("quadratic-scaling")),
+    Contender("spline", "clustcal", ours(clustcal.SplineScaling()), up_to=100_000),
+    Contender("spline", "probcal", probcal("SplineCalibrator"), up_to=100_000),
+    Contender("spline", "splinecalib", splinecalib, up_to=10_000),
+    Contender("scaling-binning", "clustcal", ours(clustcal.ScalingBinning(clustcal.PlattScaling(prior=None)))),
+    Contender("scaling-binning", "probcal", probcal("ScalingBinningCalibrator")),
+    Contender("prior correction", "clustcal", ours(clustcal.PriorCorrection(rates=RATE))),
+    Contender("prior correction", "probcal", shift_of_probcal),
+    Contender(
+        "one vs rest",
+        "clustcal",
+        ours(clustcal.OneVsRestCalibration(clustcal.PlattScaling(prior=None))),
+        multiclass=True,
+    ),
+    Contender("one vs rest", "probmetrics", one_vs_rest_of_probmetrics, multiclass=True),
     Contender("structured", "clustcal", ours(clustcal.StructuredScaling()), multiclass=True),
     Contender("structured", "probmetrics", probmetrics("sms"), multiclass=True),
     Contender("vector, prior", "clustcal", ours(clustcal.VectorScaling()), multiclass=True),
