@@ -56,6 +56,19 @@ class Slopes:
         return np.einsum("nl,nl->l", C, self.features**2)
 
 
+class Intercepts(Slopes):
+    """One parameter per class, times 1, which is never multiplied."""
+
+    def logits(self, theta):
+        return theta
+
+    def adjoint(self, residuals):
+        return np.ones(len(residuals)) @ residuals
+
+    def curvature(self, C):
+        return np.ones(len(C)) @ C
+
+
 @dataclass(frozen=True)
 class Mixing:
     """A matrix of parameters, times features of all classes: ``features`` (n, m), ``strength`` (L, m).
@@ -211,7 +224,7 @@ def inverse_temperature(U, codes, weights):
 def slopes_of_classes(base):
     """Return the blocks of intercepts and slopes of every class."""
     n_classes = base.shape[1]
-    intercepts = Slopes(np.ones_like(base), INTERCEPTS * n_classes, WORTH)
+    intercepts = Intercepts(np.broadcast_to(1.0, base.shape), INTERCEPTS * n_classes, WORTH)
     return [intercepts, Slopes(base, SLOPES * np.sqrt(n_classes), WORTH)]
 
 
