@@ -23,7 +23,7 @@ class BinwiseCalibration(Containing):
 
     Parameters
     ----------
-    calibrator : PlattScaling, TemperatureScaling, BetaCalibration, VectorScaling or DirichletCalibration
+    calibrator : PlattScaling, TemperatureScaling, VectorScaling or any other parametric calibrator
         The family, unfitted. Left out: `TemperatureScaling`.
     n_bins : int, "auto" or array-like of edges, default=10
     min_bin_size : float, default=30

@@ -45,7 +45,7 @@ class ClusteredCalibration(Containing):
 
     Parameters
     ----------
-    calibrator : PlattScaling, TemperatureScaling, BetaCalibration, VectorScaling or DirichletCalibration
+    calibrator : PlattScaling, TemperatureScaling, VectorScaling or any other parametric calibrator
         The family, unfitted. Left out: `PlattScaling` for two classes, `TemperatureScaling` for more.
     n_clusters : int, default=4
         K.

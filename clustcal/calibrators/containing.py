@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling, TemperatureScaling
+from clustcal.calibrators.structured import StructuredScaling
 
 
 class Containing(Calibrator):
@@ -29,7 +30,10 @@ class Containing(Calibrator):
         """Raise a ValueError if a calibrator within cannot serve."""
         for calibrator in self._given():
             if not isinstance(calibrator, ParametricCalibrator):
-                raise ValueError(f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().")
+                hint = " MatrixScaling() has its structure." if isinstance(calibrator, StructuredScaling) else ""
+                raise ValueError(
+                    f"calibrator is {calibrator!r}; expected a parametric one, such as PlattScaling().{hint}"
+                )
             calibrator._check()
 
     def _parametric(self, n_classes: int) -> ParametricCalibrator:

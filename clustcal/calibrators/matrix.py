@@ -39,7 +39,7 @@ class MatrixScaling(ParametricCalibrator):
 
     Notes
     -----
-    The prior of ``"auto"`` is that of `DirichletCalibration` with ``l2="auto"``, where it is written out; from about 30
+    The prior of ``"auto"`` is that of `DirichletCalibration` with ``l2="auto"``, where it is written out; from about 20
     classes on the rest of the matrix stays at 0. Structured matrix scaling of Berta et al. has the same structure, and
     strengths that depend on n and L only.
 

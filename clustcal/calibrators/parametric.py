@@ -368,8 +368,8 @@ class VectorScaling(ParametricCalibrator):
     With ``prior="auto"`` first a temperature T is fitted; then :math:`a = (1 + v) / T`, and
     :math:`\tau_v \lVert v \rVert^2 / 2 + \tau_b \lVert b \rVert^2 / 2` is added to the summed NLL. The strengths
     :math:`\tau` are those under which the data are most probable (Laplace's approximation, MacKay's updates), given
-    that :math:`30 \sqrt{L}` and :math:`L / 5` are expected, with the weight of three parameters. Structured vector
-    scaling of Berta et al. has strengths that depend on n and L only.
+    that :math:`30 \sqrt{L}` and :math:`\max(20, L / 5)` are expected, with the weight of three parameters. Structured
+    vector scaling of Berta et al. has strengths that depend on n and L only.
 
     References
     ----------
@@ -462,8 +462,8 @@ class DirichletCalibration(ParametricCalibrator):
     Notes
     -----
     With ``l2="auto"`` the diagonal of V and b have the prior of `VectorScaling`. The elements off the diagonal of
-    :math:`V T` have a Gaussian prior around 0 too, for whose precision :math:`L^3 / 5` is expected: there are L of them
-    in every logit, each times a number that grows with L. From about 30 classes on they stay at 0, and this is
+    :math:`V T` have a Gaussian prior around 0 too, for whose precision :math:`4 L^3 / 5` is expected: there are L of
+    them in every logit, each times a number that grows with L. From about 20 classes on they stay at 0, and this is
     `VectorScaling`.
 
     References

@@ -66,15 +66,23 @@ class StructuredScaling(Calibrator):
     Notes
     -----
     No folds are needed. First T is fitted as in `TemperatureScaling`. All other parameters have Gaussian priors around
-    0, of a precision that is a factor times :math:`L / 5` for b, :math:`30 \sqrt{L}` for v, and :math:`L^3 / 5` for M.
-    For :math:`N_{lm}` it is :math:`500 / s_{lm}`, but at least 30, with :math:`s_{lm}` the mean of :math:`q_l q_m` over
-    rows relative to that of all pairs: classes between which the classifier never wavers need no correction. The factor
+    0, of a precision that is a factor times :math:`\max(20, L / 5)` for b, :math:`30 \sqrt{L}` for v, and
+    :math:`4 L^3 / 5` for M. For :math:`N_{lm}` it is :math:`500 / s_{lm}`, but at least 30, with :math:`s_{lm}` the
+    mean of :math:`q_l q_m` over rows relative to that of all pairs: classes between which the classifier never wavers
+    need no correction. The factor
     of each of the four is the one under which the data are most probable, given that 1 is expected with the weight of
     three parameters (Laplace's approximation of the evidence, class by class, and four of MacKay's updates). M is left
-    out where its prior leaves no room for it, with about 30 classes and more, and N where there are fewer rows than
+    out where its prior leaves no room for it, with about 20 classes and more, and N where there are fewer rows than
     classes. :math:`\epsilon = 1 / (n L)` bounds what a single sure and wrong forecast can cost.
 
     The structure is that of Berta et al., whose strengths depend on n and L only; N and its prior are ours.
+
+    It does not serve within `ClusteredCalibration` and `BinwiseCalibration`, whose fits need one family of parameters
+    with one prior, where here the temperature is fixed first and N multiplies what it gives; `MatrixScaling` and
+    `VectorScaling`, which have its structure without N, do.
+
+    With a few hundred rows of a few classes, of scores that have no fault but their temperature, `TemperatureScaling`
+    alone is better: nothing here can tell that from so few rows.
 
     References
     ----------
@@ -98,7 +106,7 @@ class StructuredScaling(Calibrator):
     ...     Q = calibrator.fit(P[:500], y[:500]).predict_proba(P[500:])
     ...     print(round(metrics.log_loss(y[500:], Q) - metrics.log_loss(y[500:], truth[500:]), 3))
     0.123
-    0.005
+    0.007
     """
 
     def __init__(self, classes: ArrayLike | None = None, from_logits: bool = False) -> None:

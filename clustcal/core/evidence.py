@@ -18,12 +18,12 @@ from clustcal.core.families import TemperatureFamily, below_top
 # Updates of the strengths; each needs the optimum only roughly, more so where rows and classes are many.
 UPDATES = 4
 MANY_NUMBERS = 2_000
-# Of the strengths of intercepts and slopes, with L classes: what is expected of them is this times a power of L, and
-# how many parameters that knowledge is worth.
-INTERCEPTS, SLOPES, WORTH = 0.2, 30.0, 3.0
+# Of the strengths of intercepts and slopes, with L classes: what is expected of the first is the larger of two numbers,
+# the second times L; of the others this times a root of L; and how many parameters that knowledge is worth.
+INTERCEPTS, SLOPES, WORTH = (20.0, 0.2), 30.0, 3.0
 # Of a matrix on log-probabilities: this times L cubed. It is left out where its largest curvature is below a share of
 # that, as it could not move anything.
-MATRIX, NEGLIGIBLE = 0.2, 0.05
+MATRIX, NEGLIGIBLE = 0.8, 0.05
 NEVER = 1e12  # the strength of what a block of slopes has already
 ROUGH, EXACT = {"gtol": 1e-4, "ftol": 1e-7}, {"gtol": 1e-9, "ftol": 1e-15}
 GOOD = {"gtol": 1e-6, "ftol": 1e-10}
@@ -224,7 +224,8 @@ def inverse_temperature(U, codes, weights):
 def slopes_of_classes(base):
     """Return the blocks of intercepts and slopes of every class."""
     n_classes = base.shape[1]
-    intercepts = Intercepts(np.broadcast_to(1.0, base.shape), INTERCEPTS * n_classes, WORTH)
+    least, per_class = INTERCEPTS
+    intercepts = Intercepts(np.broadcast_to(1.0, base.shape), max(least, per_class * n_classes), WORTH)
     return [intercepts, Slopes(base, SLOPES * np.sqrt(n_classes), WORTH)]
 
 

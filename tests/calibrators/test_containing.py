@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from clustcal import BinwiseCalibration, ClusteredCalibration, ClusteredCalibrationCV, IsotonicCalibration, PlattScaling
+from clustcal import (
+    BinwiseCalibration,
+    ClusteredCalibration,
+    ClusteredCalibrationCV,
+    IsotonicCalibration,
+    PlattScaling,
+    StructuredScaling,
+)
 from tests.calibrators.interface import make_data
 
 P, Y, Z = make_data(2)
@@ -16,6 +23,12 @@ def test_what_is_no_parametric_calibrator_is_refused(kind):
     for wrong in (IsotonicCalibration(), PlattScaling, "platt"):
         with pytest.raises(ValueError, match="expected a parametric one"):
             kind(wrong).fit(P, Y, Z)
+
+
+@each
+def test_of_structured_scaling_it_is_said_what_serves_instead(kind):
+    with pytest.raises(ValueError, match=r"is StructuredScaling\(\).* MatrixScaling\(\) has its structure\."):
+        kind(StructuredScaling()).fit(P, Y, Z)
 
 
 @each
