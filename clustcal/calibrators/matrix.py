@@ -1,6 +1,15 @@
 """Matrix scaling: a full matrix and intercepts on the logits of all classes."""
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.parametric import ParametricCalibrator, matrix_near_temperature
+from clustcal.core import priors, solvers
+from clustcal.core.array_types import Floats
 from clustcal.core.families import DirichletFamily
 
 __all__ = ["MatrixScaling"]
@@ -66,14 +75,16 @@ class MatrixScaling(ParametricCalibrator):
            [0.2, 0.4, 0.4]])
     """
 
-    def __init__(self, classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> DirichletFamily:
         """Return the parametric family for this number of classes."""
         return DirichletFamily(n_classes)
 
-    def _find(self, family, X, data):
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         return super()._find(family, X, data) if self.prior is None else matrix_near_temperature(family, X, data)

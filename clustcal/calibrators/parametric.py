@@ -408,7 +408,9 @@ class VectorScaling(ParametricCalibrator):
         return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision)
 
 
-def matrix_near_temperature(family, X, data):
+def matrix_near_temperature(
+    family: families.DirichletFamily, X: Floats, data: CalibrationSet
+) -> tuple[solvers.Fit, priors.Prior]:
     """Return the fit of a matrix and intercepts that are pulled to temperature scaling, and the prior that pulls."""
     n_classes = data.n_classes
     found = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)

@@ -1,9 +1,16 @@
 """Spline scaling: Platt scaling that bends where the data say so, for two classes."""
 
-import numpy as np
+from __future__ import annotations
 
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.parametric import ParametricCalibrator, _binary_only
 from clustcal.core import families, priors, solvers
+from clustcal.core.array_types import Floats
 from clustcal.core.natural_splines import NaturalSplines
 from clustcal.core.parameters import check_at_least_0, check_whole_number, shown
 
@@ -89,28 +96,35 @@ class SplineScaling(ParametricCalibrator):
     0.003
     """
 
-    def __init__(self, n_knots=12, roughness="auto", classes=None, from_logits=False, prior="auto"):
+    def __init__(
+        self,
+        n_knots: int = 12,
+        roughness: Literal["auto"] | float = "auto",
+        classes: ArrayLike | None = None,
+        from_logits: bool = False,
+        prior: Literal["auto"] | None = "auto",
+    ) -> None:
         self.n_knots = n_knots
         self.roughness = roughness
         self.classes = classes
         self.from_logits = from_logits
         self.prior = prior
 
-    def family(self, n_classes):
+    def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes; after `fit`, with the knots that it found."""
         self._check_number_of_classes(n_classes)
         return families.spline_family(NaturalSplines(getattr(self, "knots_", np.empty(0))))
 
-    def _check_number_of_classes(self, n_classes):
+    def _check_number_of_classes(self, n_classes: int) -> None:
         _binary_only(n_classes, "SplineScaling", "OneVsRestCalibration(SplineScaling())")
 
-    def _fit(self, data):
+    def _fit(self, data: CalibrationSet) -> None:
         self._check_number_of_classes(data.n_classes)
         seen = data.scores.take(data.weights > 0)
         self.knots_ = _knots(seen.features(families.TEMPERATURE)[:, 0], self.n_knots)
         super()._fit(data)
 
-    def _find(self, family, X, data):
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior]:
         """Return the fit, and its prior, with the strength that the data choose unless it is given."""
         is_given = not isinstance(self.roughness, str)
         self.roughness_ = float(self.roughness) if is_given else ROUGHNESS
@@ -123,22 +137,22 @@ class SplineScaling(ParametricCalibrator):
         penalty = self._prior_of(X, data)
         return solvers.fit(family, X, data.codes, W, penalty=penalty, start=start), penalty
 
-    def _updated(self, hessian, theta, X, data):
+    def _updated(self, hessian: Floats, theta: Floats, X: Floats, data: CalibrationSet) -> float:
         """MacKay's update: how many weights the data determine, over their squared length."""
         precision = np.diag(self._prior_of(X, data).precision)
         left = np.linalg.pinv(hessian + precision, hermitian=True).diagonal()[2:]
         determined = np.sum(1 - self.roughness_ * left)
         return (determined + WORTH) / (theta[2:] @ theta[2:] + WORTH / ROUGHNESS)
 
-    def _prior_of(self, X, data):
+    def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         is_auto = self.prior is not None
         tilt = priors.smoothing_tilt(X, data.codes, data.weights) if is_auto else 0.0
         return priors.spline_prior(X.shape[1] - 2, self.roughness_, tilt, lines=is_auto)
 
-    def _prior_in_a_part(self, X, part):
+    def _prior_in_a_part(self, X: Floats, part: CalibrationSet) -> priors.Prior:
         return self._prior_of(X, part)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole_number("n_knots", self.n_knots, lowest=3)
         if isinstance(self.roughness, str):
@@ -148,6 +162,6 @@ class SplineScaling(ParametricCalibrator):
             check_at_least_0("roughness", self.roughness)
 
 
-def _knots(z, n_knots):
+def _knots(z: Floats, n_knots: int) -> Floats:
     """Return quantiles of the different logits that are some of these, the smallest and the largest among them."""
     return np.unique(np.quantile(np.unique(z), np.linspace(0, 1, n_knots), method="nearest"))
