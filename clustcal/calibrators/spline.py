@@ -130,7 +130,8 @@ class SplineScaling(ParametricCalibrator):
         self.roughness_ = float(self.roughness) if is_given else ROUGHNESS
         W = data.weights[:, None]
         start = None
-        for _ in range(0 if is_given else UPDATES):
+        n_splines = X.shape[1] - 2
+        for _ in range(UPDATES if n_splines and not is_given else 0):
             found = solvers.fit(family, X, data.codes, W, penalty=self._prior_of(X, data), start=start, tol=1e-6)
             start = found.theta
             self.roughness_ = self._updated(family.nll(start, X, data.codes, W)[2][0], start[0], X, data)
