@@ -19,53 +19,53 @@ __all__ = ["ScalingBinning"]
 class ScalingBinning(OneVsRest):
     """Scaling-binning: a parametric map, and in bins of what it gives the mean of what it gives there.
 
-        The result takes only as many values as there are bins, as that of a histogram; but they are means of a smooth map,
-        which vary less from sample to sample than frequencies of labels do. Its calibration error can be measured bin by
-        bin, where that of the smooth map itself can only be bounded from below.
+    The result takes only as many values as there are bins, as that of a histogram; but they are means of a smooth map,
+    which vary less from sample to sample than frequencies of labels do. Its calibration error can be measured bin by
+    bin, where that of the smooth map itself can only be bounded from below.
 
-        Parameters
-        ----------
-        calibrator : calibrator, optional
-            A parametric one for two classes, unfitted. Left out: `PlattScaling`.
-        n_bins : int, "auto" or array-like of edges, default=10
-        strategy : {"quantile", "uniform"}, default="quantile"
-            Bins of equal weight or of equal width; not used with edges. See ``clustcal.core.probabilities.bin_edges``.
-        classes : array-like of shape (L,), optional
-            The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
+    Parameters
+    ----------
+    calibrator : calibrator, optional
+        A parametric one for two classes, unfitted. Left out: `PlattScaling`.
+    n_bins : int, "auto" or array-like of edges, default=10
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins of equal weight or of equal width; not used with edges. See ``clustcal.core.probabilities.bin_edges``.
+    classes : array-like of shape (L,), optional
+        The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
 
-        Attributes
-        ----------
-        classes_ : ndarray of shape (L,)
-        maps_ : list of BinnedScaling
-            For the second class, or for every class if there are more than two: ``calibrator`` and ``steps``.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (L,)
+    maps_ : list of BinnedScaling
+        For the second class, or for every class if there are more than two: ``calibrator`` and ``steps``.
 
-        See Also
-        --------
-        HistogramBinning : Bins of the scores, with frequencies of labels.
+    See Also
+    --------
+    HistogramBinning : Bins of the scores, with frequencies of labels.
 
-        Notes
-        -----
-        Kumar et al. prove their bound for three samples, one for each of the steps. Here, as in their library, the same
-        rows serve all three. With ``calibrator=PlattScaling(prior=None)`` the result is that of their library, but for
-        rows between two bins: an edge is the largest score of a bin here, and halfway to the next score there.
+    Notes
+    -----
+    Kumar et al. prove their bound for three samples, one for each of the steps. Here, as in their library, the same
+    rows serve all three. With ``calibrator=PlattScaling(prior=None)`` the result is that of their library, but for
+    rows between two bins: an edge is the largest score of a bin here, and halfway to the next score there.
 
-        With more than two classes there is a map for each class against all others, and rows are divided by their sums.
+    With more than two classes there is a map for each class against all others, and rows are divided by their sums.
 
-        References
-        ----------
-        A. Kumar, P. Liang, T. Ma, "Verified uncertainty calibration", NeurIPS 2019.
+    References
+    ----------
+    A. Kumar, P. Liang, T. Ma, "Verified uncertainty calibration", NeurIPS 2019.
 
-        Examples
-        --------
-        Four scores, two bins: the map leaves scores almost as they are, and each bin has the mean of its two.
+    Examples
+    --------
+    Four scores, two bins: the map leaves scores almost as they are, and each bin has the mean of its two.
 
-        >>> import numpy as np
+    >>> import numpy as np
     from numpy.typing import ArrayLike
-        >>> from clustcal import PlattScaling, ScalingBinning
-        >>> p = np.repeat([0.2, 0.4, 0.6, 0.8], 10)
-        >>> y = [0] * 8 + [1] * 2 + [0] * 6 + [1] * 4 + [0] * 4 + [1] * 6 + [0] * 2 + [1] * 8
-        >>> ScalingBinning(PlattScaling(prior=None), n_bins=2).fit(p, y).predict_proba([0.2, 0.4, 0.6, 0.8])[:, 1].round(3)
-        array([0.3, 0.3, 0.7, 0.7])
+    >>> from clustcal import PlattScaling, ScalingBinning
+    >>> p = np.repeat([0.2, 0.4, 0.6, 0.8], 10)
+    >>> y = [0] * 8 + [1] * 2 + [0] * 6 + [1] * 4 + [0] * 4 + [1] * 6 + [0] * 2 + [1] * 8
+    >>> ScalingBinning(PlattScaling(prior=None), n_bins=2).fit(p, y).predict_proba([0.2, 0.4, 0.6, 0.8])[:, 1].round(3)
+    array([0.3, 0.3, 0.7, 0.7])
     """
 
     def __init__(
