@@ -60,7 +60,6 @@ class ScalingBinning(OneVsRest):
     Four scores, two bins: the map leaves scores almost as they are, and each bin has the mean of its two.
 
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from clustcal import PlattScaling, ScalingBinning
     >>> p = np.repeat([0.2, 0.4, 0.6, 0.8], 10)
     >>> y = [0] * 8 + [1] * 2 + [0] * 6 + [1] * 4 + [0] * 4 + [1] * 6 + [0] * 2 + [1] * 8
