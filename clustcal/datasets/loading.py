@@ -11,6 +11,7 @@ from clustcal.datasets.fetching import cache_dir, fetch, is_available
 
 READERS = {
     "adult": tabular.read_adult,
+    "bank_marketing": tabular.read_bank_marketing,
     "credit_approval": tabular.read_credit_approval,
     "credit_card_default": tabular.read_credit_card_default,
     "diabetes130": tabular.read_diabetes130,
@@ -39,9 +40,9 @@ def load(name: str, *, demo: bool | None = None) -> Bunch:
     Parameters
     ----------
     name : str
-        A table: one of ``"adult"``, ``"credit_approval"``, ``"credit_card_default"``, ``"diabetes130"``,
-        ``"diabetes130-any"``, ``"diabetes130-los"``, ``"stroke"``, ``"support2"``, ``"mimic-los"``,
-        ``"mimic-los-demo"``, ``"wids"``. Texts: ``"emotion"``, ``"imdb"``. Images: ``"bloodmnist"``,
+        A table: one of ``"adult"``, ``"bank_marketing"``, ``"credit_approval"``, ``"credit_card_default"``,
+        ``"diabetes130"``, ``"diabetes130-any"``, ``"diabetes130-los"``, ``"stroke"``, ``"support2"``,
+        ``"mimic-los"``, ``"mimic-los-demo"``, ``"wids"``. Texts: ``"emotion"``, ``"imdb"``. Images: ``"bloodmnist"``,
         ``"bloodmnist-rebuilt"``, ``"breastmnist"``, ``"cifar100"``, ``"cifar100-test"``, ``"tiny-imagenet"``,
         ``"imagenet"``. See :func:`list_datasets`.
     demo : bool, default=None

@@ -1,4 +1,5 @@
-"""Read the raw files of the tabular data sets: Adult, the two credit sets, Diabetes 130, Stroke, SUPPORT2.
+"""Read the raw files of the tabular data sets: Adult, Bank Marketing, the two credit sets, Diabetes 130, Stroke,
+SUPPORT2.
 
 Each reader takes the paths that `fetch` returns and gives a frame of features and a 0/1 array. What is dropped, and
 why, is said in the registry. Every column is a number, with NaN where a value is missing, or categorical.
@@ -17,6 +18,8 @@ ADULT_COLUMNS = [
 ADULT_CATEGORICAL = [
     "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "native-country",
 ]  # fmt: skip
+
+BANK_CATEGORICAL = ["job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome"]
 
 CREDIT_APPROVAL_COLUMNS = [f"A{i}" for i in range(1, 17)]
 CREDIT_APPROVAL_CATEGORICAL = ["A1", "A4", "A5", "A6", "A7", "A9", "A10", "A12", "A13"]
@@ -86,6 +89,13 @@ def read_diabetes130_los(paths):
     frame = frame[[*DIABETES_AT_ADMISSION, "time_in_hospital"]]
     categorical = [column for column in categorical if column in DIABETES_AT_ADMISSION]
     return _split(frame, "time_in_hospital", lambda days: days > LONG_STAY, categorical)
+
+
+def read_bank_marketing(paths):
+    """Bank Marketing, without the length of the call that ends in the answer."""
+    (path,) = paths.values()
+    frame = pd.read_csv(path, sep=";" if path.name == "bank-full.csv" else ",", **_missing(""))
+    return _split(frame.drop(columns="duration"), "y", lambda answer: answer == "yes", BANK_CATEGORICAL)
 
 
 def read_stroke(paths):

@@ -22,7 +22,7 @@ from clustcal.datasets import list_datasets, load, registry
 
 loading = import_module("clustcal.datasets.loading")
 OPEN = [
-    "adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
+    "adult", "bank_marketing", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
     "stroke", "support2", "mimic-los-demo",
 ]  # fmt: skip
 
@@ -136,6 +136,7 @@ def test_the_list_sees_a_users_own_copy(empty_folder):
     ("name", "rows", "features", "positives"),
     [
         ("adult", 48_842, 14, 11_687),
+        ("bank_marketing", 45_211, 15, 5_289),
         ("credit_approval", 690, 15, 307),
         ("credit_card_default", 30_000, 23, 6_636),
         ("diabetes130", 101_766, 47, 11_357),

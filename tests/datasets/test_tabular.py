@@ -179,3 +179,21 @@ def test_support2_reads_padded_numbers_and_empty_fields(tmp_path):
     assert X.loc[0, ["age", "meanbp", "alb"]].tolist() == [62.8, 97.0, 1.8]
     assert X.loc[0, ["glucose", "race"]].isna().all()
     assert pd.api.types.is_float_dtype(X["urine"])
+
+
+@pytest.mark.parametrize(("name", "separator"), [("bank-full.csv", ";"), ("bank-full.csv.xz", ",")])
+def test_bank_marketing_drops_the_length_of_the_call_and_keeps_unknown(tmp_path, name, separator):
+    columns = "age,job,marital,education,default,balance,housing,loan,contact,day,month,duration,campaign,pdays,previous"
+    lines = [
+        columns + ",poutcome,y",
+        "58,management,married,tertiary,no,2143,yes,no,unknown,5,may,261,1,-1,0,unknown,no",
+        "44,admin.,single,secondary,no,29,yes,no,cellular,5,may,151,1,90,2,success,yes",
+    ]
+    pd.DataFrame([line.split(",") for line in lines]).to_csv(tmp_path / name, sep=separator, index=False, header=False)
+    X, y = tabular.read_bank_marketing({name: tmp_path / name})
+    assert_array_equal(y, [0, 1])
+    assert X.shape == (2, 15)
+    assert "duration" not in X
+    assert X["contact"].tolist() == ["unknown", "cellular"]
+    assert X["contact"].dtype == "category"
+    assert X["pdays"].tolist() == [-1, 90]
