@@ -24,6 +24,7 @@ from .calibrators import (
     PlattScaling as PlattScaling,
     PriorCorrection as PriorCorrection,
     QuadraticScaling as QuadraticScaling,
+    RidgeCalibration as RidgeCalibration,
     ScalingBinning as ScalingBinning,
     SoftKMeans as SoftKMeans,
     SplineScaling as SplineScaling,

@@ -37,8 +37,15 @@ from clustcal.core.array_types import Estimator, Floats, Folds, Integers, Labels
 from clustcal.core.folds import make_folds
 from clustcal.core.labels import as_labels, names_of_features
 from clustcal.core.parameters import check_true_or_false
-from clustcal.core.probabilities import as_representation, as_weights
-from clustcal.fold_representations import fill_model, fit_and_transform, fit_representation, joined, takes_a_model
+from clustcal.core.probabilities import are_several, as_representations, as_weights
+from clustcal.fold_representations import (
+    SideBySide,
+    fill_model,
+    fit_and_transform,
+    fit_representation,
+    joined,
+    takes_a_model,
+)
 from clustcal.model_scores import ModelScores, in_form_of
 from clustcal.representations.choice import default_representation
 from clustcal.representations.features import StandardizedFeatures
@@ -53,7 +60,7 @@ DEFAULT_FOLDS = 5
 class Rows:
     """What a classifier is fitted to: n rows with labels, weights and a representation where there are any.
 
-    ``classes`` (L,) are the labels of the columns.
+    ``classes`` (L,) are the labels of the columns, ``sizes`` the numbers of columns of several representations in Z.
     """
 
     X: object
@@ -61,6 +68,7 @@ class Rows:
     weights: Floats | None
     Z: Matrix
     classes: Labels
+    sizes: tuple[int, ...] | None = None
 
     def take(self, rows: Integers) -> Rows:
         """Return some of the rows."""
@@ -101,12 +109,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         early is fitted here with the number of rounds that it kept, unless it gets an ``eval_set``.
     calibrator : calibrator, default=None
         Any of this package, unfitted. Left out: `PlattScaling` for two classes, `TemperatureScaling` for more.
-    representation : None, "data" or transformer, default=None
+    representation : None, "data", transformer or list of transformers, default=None
         What the calibrator gets as Z. A transformer, such as `LeafCoverage`, is fitted without labels to the rows that
         the calibrator sees; where it has a parameter ``model`` that is None, the fitted estimator is put in. ``"data"``
         is `StandardizedFeatures`. None: nothing for a calibrator that uses no Z, else what
         `clustcal.representations.default_representation` says: SHAP values for boosted trees, leaf coverage for
-        forests, the standardised features for the rest.
+        forests, the standardised features for the rest. A list goes with a calibrator that takes several
+        representations, `RidgeCalibration`.
     cv : int, splitter or iterable, default=None
         The folds: their number (None: 5), in which case each holds out a block of the rows of every class;
         or a splitter or list of (train, held out) rows that holds out each row once. Not used for a `FrozenEstimator`.
@@ -225,7 +234,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 is the same as two equal rows.
-        Z : array-like or sparse matrix of shape (n, m), optional
+        Z : array-like or sparse matrix of shape (n, m), or list of these, optional
             The representation of every row, in place of ``representation``.
         **fit_params : dict
             For the estimator's ``fit``; entries with one value per row are cut into folds.
@@ -237,10 +246,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters(fit_params)
         X, labels = indexable(X, check_labels(y))
         names_of_Z = names_of_features(Z)
+        sizes = None
         if Z is not None:
-            Z = as_representation(Z, len(labels))
+            self._check_takes_several(are_several(Z), "Z")
+            Z, sizes = as_representations(Z, len(labels))
         weights = None if sample_weight is None else as_weights(sample_weight, len(labels))
-        data = Rows(X, labels, weights, Z, self._classes_of(labels))
+        data = Rows(X, labels, weights, Z, self._classes_of(labels), sizes)
         if self._is_frozen():
             self._check_beforehand(data, len(labels), "rows")
             members = [self._fit_member(unfrozen(self.estimator), data)]
@@ -399,13 +410,24 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"cv is {self.cv!r}; expected a number of folds, a splitter or folds "
                 "(a model that is fitted already comes in a FrozenEstimator)."
             )
-        is_transformer = hasattr(self.representation, "fit") and not isinstance(self.representation, type)
-        if not is_transformer and self.representation not in (None, "data"):
+        several = isinstance(self.representation, (list, tuple))
+        self._check_takes_several(several, "representation")
+        if several and not (self.representation and all(map(_is_transformer, self.representation))):
+            raise ValueError(f"representation is {self.representation!r}; expected transformers in the list.")
+        if not several and not _is_transformer(self.representation) and self.representation not in (None, "data"):
             raise ValueError(f'representation is {self.representation!r}; expected None, "data" or a transformer.')
         if self._is_frozen() and fit_params:
             raise ValueError(f"fit got {sorted(fit_params)} for an estimator that is frozen; expected none.")
         if not self._is_frozen():
             check_early_stopping(self.estimator, fit_params)
+
+    def _check_takes_several(self, several: bool, name: str) -> None:
+        calibrator = self._calibrator(2)
+        if several and not calibrator.takes_several_representations:
+            raise ValueError(
+                f"{name} is a list and calibrator is a {type(calibrator).__name__}; expected one representation, or "
+                "RidgeCalibration."
+            )
 
     def _check_beforehand(self, data: Rows, n: int, which: str) -> None:
         """Raise an error for all that can be known to fail later, before anything is fitted to n rows or more."""
@@ -517,6 +539,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             calibrator.set_params(prior=None)  # what is believed of the slope of logits says nothing of other scores
         names = calibrator.get_params(deep=False)
         given = {"classes": data.classes.tolist(), "from_logits": scores.are_logits}
+        if data.sizes is not None or isinstance(representation, SideBySide):
+            given["groups"] = list(data.sizes or representation.sizes(data.X))
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})
         S = in_form_of(calibrator, S, scores.are_logits)
         return CalibratedMember(
@@ -532,6 +556,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the representation to use, unfitted, or None."""
         if isinstance(self.representation, str):
             return StandardizedFeatures()
+        if isinstance(self.representation, (list, tuple)):
+            return SideBySide.of(self.representation)
         if self.representation is not None:
             return clone(self.representation)
         if not self._calibrator(len(classes)).needs_representation:
@@ -565,6 +591,10 @@ def _rows_to_calibrate_on(data: Rows, fold: tuple[Integers, Integers]) -> Intege
     if data.weights is not None:
         train = train[data.weights[train] > 0]
     return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
+
+
+def _is_transformer(representation: Any) -> bool:
+    return hasattr(representation, "fit") and not isinstance(representation, type)
 
 
 def _unfitted(estimator: Estimator, params: dict[str, Any]) -> Estimator:

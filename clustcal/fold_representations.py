@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -17,6 +19,24 @@ from clustcal.core.array_types import Estimator, Floats, Inputs, Integers, Matri
 # Rows are repeated by their weights up to this many times their number, or up to the second number in all.
 MOST_REPEATED = 10
 ALWAYS_REPEATED = 100_000
+
+
+class SideBySide(FeatureUnion):
+    """Several representations of the same rows, their columns side by side."""
+
+    @classmethod
+    def of(cls, representations: Sequence[Estimator]) -> Self:
+        """Return that of a list of transformers, copies of them and numbered in their order."""
+        return cls([(str(k), clone(one)) for k, one in enumerate(representations)])
+
+    @property
+    def axes_are_features(self) -> bool:
+        return all(getattr(one, "axes_are_features", False) for _, one in self.transformer_list)
+
+    def sizes(self, X: Any) -> list[int]:
+        """Return how many columns each representation has, fitted, given some rows."""
+        row = _safe_indexing(X, [0])
+        return [one.transform(row).shape[1] for _, one in self.transformer_list]
 
 
 def models_of(representation: Estimator) -> dict[str, Estimator]:

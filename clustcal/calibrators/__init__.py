@@ -20,6 +20,7 @@ from clustcal.calibrators.parametric import (
     VectorScaling,
 )
 from clustcal.calibrators.prior_correction import PriorCorrection
+from clustcal.calibrators.ridge import RidgeCalibration
 from clustcal.calibrators.scaling_binning import ScalingBinning
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.calibrators.spline import SplineScaling
@@ -43,6 +44,7 @@ __all__ = [
     "PlattScaling",
     "PriorCorrection",
     "QuadraticScaling",
+    "RidgeCalibration",
     "ScalingBinning",
     "SoftKMeans",
     "SplineScaling",

@@ -25,7 +25,15 @@ from clustcal.core.labels import (
     order_of_columns,
 )
 from clustcal.core.parameters import check_true_or_false
-from clustcal.core.probabilities import Scores, as_representation, as_scores, as_weights, check_same_length
+from clustcal.core.probabilities import (
+    Scores,
+    are_several,
+    as_representation,
+    as_representations,
+    as_scores,
+    as_weights,
+    check_same_length,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,8 @@ class CalibrationSet:
     """What a calibrator is fitted to, in canonical form: n rows, L classes, representations of m numbers.
 
     ``scores``; ``codes`` (n,), the column of each label; ``classes`` (L,), the label of each column; ``weights`` (n,);
-    and the representation ``Z`` (n, m), None for calibrators that use none.
+    and the representation ``Z`` (n, m), None for calibrators that use none. ``sizes`` says how many columns each of
+    several representations has, where Z was a list of them.
     """
 
     scores: Scores
@@ -41,6 +50,7 @@ class CalibrationSet:
     classes: Labels
     weights: Floats
     Z: Matrix = None
+    sizes: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -69,6 +79,7 @@ def read_calibration_set(
     classes: ArrayLike | None = None,
     from_logits: bool = False,
     needs_representation: bool = False,
+    takes_several_representations: bool = False,
 ) -> CalibrationSet:
     """Bring what `fit` is given into canonical form, before anything is fitted."""
     scores = as_scores(P, from_logits)
@@ -82,7 +93,20 @@ def read_calibration_set(
     classes, codes = encode_labels(y, scores.P.shape[1], classes, weights=weights)
     if order is not None:
         scores = scores.take(columns=order)
-    return CalibrationSet(scores, codes, classes, weights, as_representation(Z, n) if needs_representation else None)
+    if not needs_representation:
+        return CalibrationSet(scores, codes, classes, weights)
+    return CalibrationSet(scores, codes, classes, weights, *_as_one_or_more(Z, takes_several_representations, n))
+
+
+def _as_one_or_more(
+    Z: Representation | None, takes_several: bool, *shape: int | None
+) -> tuple[Matrix, tuple[int, ...] | None]:
+    """Return a representation, or several side by side for a calibrator that takes them, and their sizes or None."""
+    if takes_several:
+        return as_representations(Z, *shape)
+    if are_several(Z):
+        raise ValueError("Z is a list of representations; expected one, as only RidgeCalibration takes more.")
+    return as_representation(Z, *shape), None
 
 
 class Calibrator(ClassifierMixin, BaseEstimator):
@@ -94,10 +118,13 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     # Whether Z is used, so that it must be given.
     needs_representation = False
+    # Whether Z may be a list of representations.
+    takes_several_representations = False
     classes: ArrayLike | None = None
     from_logits: bool = False
     _names_of_Z: list[str] | None = None
     _n_columns_of_Z: int | None = None
+    _sizes_of_Z: tuple[int, ...] | None = None
 
     def _fit(self, data: CalibrationSet) -> None:
         raise NotImplementedError
@@ -119,7 +146,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Labels of any type.
         Z : array-like or sparse matrix of shape (n, m), optional
-            The representation of every row, for calibrators that use one; ignored by all others.
+            The representation of every row, for calibrators that use one; ignored by all others. `RidgeCalibration`
+            also takes a list of representations.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 is the same as two equal rows.
 
@@ -141,6 +169,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
             classes=self._classes_of_columns(),
             from_logits=self._takes_logits(),
             needs_representation=self.needs_representation,
+            takes_several_representations=self.takes_several_representations,
         )
         self._fit_to(data)
         self._names_of_Z = names_of_features(Z) if self.needs_representation else None
@@ -172,7 +201,11 @@ class Calibrator(ClassifierMixin, BaseEstimator):
             scores = scores.take(columns=order)
         if self.needs_representation:
             check_names_of_features(Z, self._names_of_Z)
-            Z = as_representation(Z, len(scores.P), self._n_columns_of_Z)
+            Z, sizes = _as_one_or_more(Z, self.takes_several_representations, len(scores.P), self._n_columns_of_Z)
+            if sizes is not None and self._sizes_of_Z is not None and sizes != self._sizes_of_Z:
+                raise ValueError(
+                    f"Z has representations of {list(sizes)} columns; expected {list(self._sizes_of_Z)}, as in fit."
+                )
         return self._calibrate(scores, Z)
 
     def predict(self, P: ArrayLike, Z: Representation | None = None) -> Labels:
@@ -194,6 +227,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         self._fit(data)
         self.classes_ = data.classes
         self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]
+        self._sizes_of_Z = data.sizes
         return self
 
     def _check(self) -> None:

@@ -198,12 +198,22 @@ def column_names(P: Any) -> list[Any] | None:
 def names_of_features(Z: Any) -> list[str] | None:
     """Return the names of the columns of a representation as a list, or None unless it is a frame with names of text.
 
+    Of several representations in a list the names follow each other; None unless all have names.
+
     Examples
     --------
     >>> names_of_features(pd.DataFrame({"age": [60.0], "weight": [70.0]}))
     ['age', 'weight']
     """
-    names = list(Z.columns) if hasattr(Z, "columns") else []
+    if isinstance(Z, (list, tuple)):
+        names = []
+        for part in Z:
+            of_part = names_of_features(part)
+            if of_part is None:
+                return None
+            names += of_part
+    else:
+        names = list(Z.columns) if hasattr(Z, "columns") else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
 

@@ -6,6 +6,7 @@ bins lives here too, so that calibrators, metrics and diagrams can never disagre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,6 +213,47 @@ def as_representation(Z: Any, n: int | None = None, n_features: int | None = Non
     return Z
 
 
+def as_representations(
+    Z: Any, n: int | None = None, n_features: int | None = None
+) -> tuple[Matrix, tuple[int, ...] | None]:
+    """Return one representation or a list of them as one matrix, and how many columns each has.
+
+    Parameters
+    ----------
+    Z : array-like or sparse matrix of shape (n, m), or a list of these
+        A list is one of representations where each of its elements has two dimensions, else one of rows.
+    n, n_features : int, optional
+        As in `as_representation`, for all columns together.
+
+    Returns
+    -------
+    Z : ndarray of shape (n, m), or CSR matrix
+    sizes : tuple of int, or None
+        None where Z is no list of representations.
+
+    Examples
+    --------
+    >>> as_representations([[[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]]])
+    (array([[1., 3., 4.],
+           [2., 5., 6.]]), (1, 2))
+    """
+    if not are_several(Z):
+        return as_representation(Z, n, n_features), None
+    parts = [as_representation(part, n) for part in Z]
+    rows = {part.shape[0] for part in parts}
+    if len(rows) > 1:
+        raise ValueError(f"Z has representations of {sorted(rows)} rows; expected the same number in each.")
+    stacked = sparse.hstack(parts, "csr") if any(map(sparse.issparse, parts)) else np.hstack(parts)
+    return as_representation(stacked, n, n_features), tuple(part.shape[1] for part in parts)
+
+
+def are_several(Z: Any) -> bool:
+    """Whether Z is a list of representations: of arrays, frames or matrices of two dimensions."""
+    if not isinstance(Z, (list, tuple)) or not len(Z):
+        return False
+    return all(len(getattr(part, "shape", None) or np.shape(part)) == 2 for part in Z)
+
+
 def check_same_length(n: int, **arrays: Any) -> None:
     """Raise a ValueError that names the first of ``arrays`` whose length is not n, the number of rows of P."""
     for name, array in arrays.items():
@@ -229,6 +271,35 @@ def log_probabilities(P: Floats) -> Floats:
 def logits(p: Floats) -> Floats:
     """Return log(p / (1 - p)) with p clipped as in `log_probabilities`."""
     return logit(np.clip(p, EPS, 1 - EPS))
+
+
+def weighted_quantiles(Z: Floats, levels: Sequence[float], weights: Floats) -> Floats:
+    """Return quantiles of every column: the smallest value with at least a share of the weight at or below it.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, m)
+    levels : sequence of float
+        Above 0, at most 1.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    quantiles : ndarray of shape (len(levels), m)
+
+    Examples
+    --------
+    >>> weighted_quantiles(np.array([[1.0], [2.0], [9.0]]), (0.5, 0.9), np.array([2.0, 1.0, 0.0]))
+    array([[1.],
+           [2.]])
+    """
+    at = np.asarray(levels) * (1 - 1e-12)  # rounding in the sum of the weights moves no quantile by a row
+    if (weights == weights[0]).all():
+        return np.sort(Z, axis=0)[np.ceil(at * len(Z)).astype(int) - 1]
+    order = np.argsort(Z, axis=0)
+    cumulative = np.cumsum(weights[order], axis=0)
+    places = [(cumulative < level * cumulative[-1]).sum(axis=0) for level in at]
+    return np.array([Z[order[place, column], column] for place in places for column in [np.arange(Z.shape[1])]])
 
 
 def bin_edges(p: Any, n_bins: Bins, strategy: Strategy = "uniform", weights: Floats | None = None) -> Floats:
