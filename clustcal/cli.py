@@ -6,6 +6,7 @@ Builds on `datasets` and `experiments`, which are imported by the command that n
 import os
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Collection
 from pathlib import Path
 
 from clustcal.datasets import fetch, list_datasets
@@ -136,6 +137,31 @@ def reproduce_deep(options: Namespace) -> int:
     return 0
 
 
+def reproduce_alternatives(options: Namespace) -> int:
+    """``clustcal reproduce alternatives``: compute what the results lack of the study of the alternatives."""
+    from clustcal.experiments.alternatives import alternatives_study as study
+    from clustcal.experiments.alternatives.lineup import select
+
+    choices = {
+        "names": _names_in("datasets", options.datasets, study.DATASETS),
+        "models": _names_in("models", options.models, study.BASE_MODELS),
+        "arms": [study.PLAIN if arm == "plain" else arm for arm in options.arms],
+        "seeds": options.seeds,
+        "methods": select(options.methods),
+    }
+    _names_in("arms", choices["arms"], study.ARMS)
+    store = study.open_store(options.results)
+    try:
+        outcome = study.run(store, jobs=options.jobs, progress=not options.quiet, **choices)
+    except KeyboardInterrupt:
+        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
+        return INTERRUPTED
+    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    if outcome.taken:
+        print(f"{outcome.taken} units are being computed by another process.")
+    return 0
+
+
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
@@ -220,6 +246,32 @@ def _add_reproduce(commands: "_SubParsersAction[ArgumentParser]") -> None:
     _add_results(deep)
     deep.add_argument("--quiet", action="store_true", help="no progress bar")
     deep.set_defaults(command=reproduce_deep)
+    _add_alternatives(studies)
+
+
+def _add_alternatives(studies: "_SubParsersAction[ArgumentParser]") -> None:
+    one = studies.add_parser("alternatives", help="what else one could do with the representation, and controls")
+    one.add_argument("--datasets", nargs="+", metavar="NAME", help="default: all, the smallest first")
+    one.add_argument("--models", nargs="+", metavar="MODEL", help="base models; default: all")
+    one.add_argument(
+        "--arms",
+        nargs="+",
+        default=["plain"],
+        metavar="ARM",
+        help="plain, weighted, known-truth, or curve-N with N calibration rows; default: plain",
+    )
+    one.add_argument("--seeds", nargs="+", type=int, default=[5, 6, 7, 8, 9], metavar="SEED")
+    one.add_argument(
+        "--methods",
+        nargs="+",
+        default=["post"],
+        metavar="METHOD",
+        help="post (on the calibration part), libraries (of others), retrained, or names; default: post",
+    )
+    one.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="units at a time; default: cores")
+    _add_results(one)
+    one.add_argument("--quiet", action="store_true", help="no progress bar")
+    one.set_defaults(command=reproduce_alternatives)
 
 
 def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:
@@ -234,6 +286,14 @@ def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 def _add_results(parser: ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+
+
+def _names_in(argument: str, names: list[str] | None, known: Collection[str]) -> list[str]:
+    """Return the names, all that are known if none are given, or raise a ValueError."""
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"{argument} has {name!r}; expected some of {', '.join(map(repr, known))}.")
+    return list(known) if names is None else names
 
 
 def _check_names(names: list[str]) -> list[str]:
