@@ -1,0 +1,151 @@
+"""What the runs of the alternatives say by their protocol: gains, paired differences, intervals, verdicts.
+
+Builds on `alternatives_study` for the rows; the rules stand in ``results/alternatives/protocol.yml``.
+"""
+
+import numpy as np
+import pandas as pd
+
+from clustcal import metrics
+from clustcal.experiments import protocol
+from clustcal.experiments.alternatives import alternatives_study as study
+from clustcal.experiments.results import FOLDER
+
+BASELINES = ("Platt", "Beta")  # the better of them, by the log-loss of the test part
+PRIMARY, SHAP, RAW, CLUSTERS, PERMUTED = (
+    "ridge SHAP+coverage",
+    "ridge SHAP",
+    "ridge raw",
+    "clusters CV",
+    "ridge permuted",
+)
+BESIDE = ("breast_cancer",)  # reported, and in no mean over sets
+SAME_PATIENTS = {"diabetes130-los": "diabetes130"}
+# Mean gains of the trial after which the design was picked, by data set and in percent, with PRIMARY.
+TRIAL = {
+    "credit_approval": 3.0,
+    "stroke": 6.2,
+    "support2": 1.9,
+    "credit_card_default": 3.2,
+    "adult": 3.6,
+    "diabetes130": 1.6,
+    "diabetes130-los": 0.76,
+}
+ENOUGH_ROWS, LEAST_OF_PERMUTED, LEAST_OF_A_SET = 1000, -0.1, -0.5
+CONFIRMED, REFUTED, OPEN, NOT_CONFIRMED = "confirmed", "refuted", "open", "not confirmed"
+
+
+def read_rows(folder=FOLDER, arm=study.PLAIN, base_model=study.MAIN_MODEL):
+    """Return the stored rows of one arm and one base model, those of complete data sets alone.
+
+    A data set is complete when each of `BASELINES` and the primary method has all seeds of the protocol.
+    """
+    rows = study.open_store(folder).read(arm=arm)
+    rows = rows[(rows["base_model"] == base_model) & rows["seed"].isin(study.SEEDS)]
+    needed = rows[rows["method"].isin([*BASELINES, PRIMARY])]
+    runs = needed.groupby("dataset")[["seed", "method"]].apply(lambda part: len(part.drop_duplicates()))
+    complete = runs.index[runs == len(study.SEEDS) * (len(BASELINES) + 1)]
+    return rows[rows["dataset"].isin(complete)].reset_index(drop=True)
+
+
+def gains(rows):
+    """Return the gain of every method on every split, in percent of the log-loss of the better of Platt and Beta.
+
+    Returns
+    -------
+    gains : DataFrame
+        Indexed by data set and seed, a column per method; NaN where a method has no row.
+    """
+    nll = rows.pivot_table(index=["dataset", "seed"], columns="method", values="nll")
+    return 100 * (1 - nll.div(nll[list(BASELINES)].min(axis=1), axis=0))
+
+
+def by_set(values):
+    """Return mean, interval and verdict of one quantity for every data set.
+
+    Parameters
+    ----------
+    values : Series
+        Indexed by data set and seed.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by data set: ``mean``, ``low`` and ``high`` (95 % t interval, corrected for splits that overlap), the
+        smallest split ``worst``, and ``verdict``.
+    """
+    lines = {}
+    for name, of_set in values.dropna().groupby(level="dataset"):
+        half = metrics.t_interval(of_set.to_numpy(), test_to_train=protocol.TEST_TO_TRAIN).half_width
+        lines[name] = _line(of_set.mean(), half) | {"worst": of_set.min()}
+    table = pd.DataFrame.from_dict(lines, orient="index")
+    return table.reindex([name for name in study.DATASETS if name in table.index]).rename_axis("dataset")
+
+
+def over_sets(values):
+    """Return mean, interval and verdict of one quantity over data sets, each of them one observation.
+
+    Parameters
+    ----------
+    values : Series
+        Indexed by data set and seed.
+
+    Returns
+    -------
+    line : dict
+        ``mean``, ``low``, ``high``, ``verdict`` and ``sets``, their number.
+    """
+    means = values.dropna().groupby(level="dataset").mean().drop(list(BESIDE), errors="ignore")
+    means = means.groupby(means.index.map(lambda name: SAME_PATIENTS.get(name, name))).mean()
+    half = metrics.t_interval(means.to_numpy()).half_width if len(means) > 1 else np.inf
+    return _line(means.mean(), half) | {"sets": len(means)}
+
+
+def compare(table):
+    """Return the comparisons of the protocol over data sets.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `gains` returns it.
+
+    Returns
+    -------
+    comparisons : DataFrame
+        Indexed by what is compared; columns as `over_sets` returns them.
+    """
+    pairs = {
+        PRIMARY: table[PRIMARY],
+        SHAP: table[SHAP],
+        f"{PRIMARY} - {CLUSTERS}": table[PRIMARY] - table[CLUSTERS],
+        f"{SHAP} - {RAW}": table[SHAP] - table[RAW],
+        f"ridge SHAP+raw - {SHAP}": table["ridge SHAP+raw"] - table[SHAP],
+        PERMUTED: table[PERMUTED],
+        f"{PRIMARY}, caution 0 - {PRIMARY}": table[f"{PRIMARY}, caution 0"] - table[PRIMARY],
+    }
+    return pd.DataFrame.from_dict({name: over_sets(values) for name, values in pairs.items()}, orient="index")
+
+
+def verdicts(rows):
+    """Return the verdict on each statement that the protocol names, as a dict; preliminary while sets are missing."""
+    table = gains(rows)
+    found = compare(table)["verdict"]
+    positive = lambda name: CONFIRMED if found[name] == CONFIRMED else NOT_CONFIRMED
+    large = rows.loc[rows["n_calibration"] >= ENOUGH_ROWS, "dataset"].unique()
+    large = table[table.index.get_level_values("dataset").isin(large)]
+    is_safe = (
+        len(large) > 0
+        and over_sets(large[PERMUTED])["mean"] >= LEAST_OF_PERMUTED
+        and by_set(large[PRIMARY])["mean"].min() >= LEAST_OF_A_SET
+    )
+    return {
+        "primary": positive(PRIMARY),
+        "it is what the model knows": positive(f"{SHAP} - {RAW}"),
+        "it beats clusters": positive(f"{PRIMARY} - {CLUSTERS}"),
+        "it is safe": CONFIRMED if is_safe else NOT_CONFIRMED,
+    }
+
+
+def _line(mean, half):
+    verdict = CONFIRMED if mean - half > 0 else REFUTED if mean + half < 0 else OPEN
+    return {"mean": mean, "low": mean - half, "high": mean + half, "verdict": verdict}
