@@ -22,8 +22,8 @@ from clustcal.datasets import list_datasets, load, registry
 
 loading = import_module("clustcal.datasets.loading")
 OPEN = [
-    "adult", "bank_marketing", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
-    "stroke", "support2", "mimic-los-demo",
+    "adult", "bank_marketing", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any",
+    "diabetes130-los", "stroke", "support2", "mimic-los-demo",
 ]  # fmt: skip
 
 

@@ -11,8 +11,8 @@ SOURCES = sorted({registry.get_dataset(name).source.name for name in registry.da
 
 def test_the_data_sets_of_the_book_are_registered():
     expected = {
-        "adult", "bank_marketing", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any", "diabetes130-los",
-        "stroke", "support2", "mimic-los", "mimic-los-demo", "wids", "emotion", "imdb", "bloodmnist",
+        "adult", "bank_marketing", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-any",
+        "diabetes130-los", "stroke", "support2", "mimic-los", "mimic-los-demo", "wids", "emotion", "imdb", "bloodmnist",
         "bloodmnist-rebuilt", "breastmnist", "cifar100", "cifar100-test", "tiny-imagenet", "imagenet",
     }  # fmt: skip
     assert set(registry.dataset_names()) == expected

@@ -183,9 +183,9 @@ def test_support2_reads_padded_numbers_and_empty_fields(tmp_path):
 
 @pytest.mark.parametrize(("name", "separator"), [("bank-full.csv", ";"), ("bank-full.csv.xz", ",")])
 def test_bank_marketing_drops_the_length_of_the_call_and_keeps_unknown(tmp_path, name, separator):
-    columns = "age,job,marital,education,default,balance,housing,loan,contact,day,month,duration,campaign,pdays,previous"
+    columns = "age,job,marital,education,default,balance,housing,loan,contact,day,month,duration,campaign,pdays"
     lines = [
-        columns + ",poutcome,y",
+        columns + ",previous,poutcome,y",
         "58,management,married,tertiary,no,2143,yes,no,unknown,5,may,261,1,-1,0,unknown,no",
         "44,admin.,single,secondary,no,29,yes,no,cellular,5,may,151,1,90,2,success,yes",
     ]
