@@ -11,8 +11,8 @@ from clustcal import RidgeCalibration, cli
 from clustcal.experiments import protocol
 from clustcal.experiments.alternatives import alternatives_study as study
 from clustcal.experiments.alternatives import base_models
-from clustcal.experiments.alternatives.base_models import BASE_MODELS, PACKAGED_ROWS
-from clustcal.experiments.alternatives.lineup import ALTERNATIVES, Alternative, Case, permuted, select
+from clustcal.experiments.alternatives.base_models import BASE_MODELS
+from clustcal.experiments.alternatives.lineup import ALTERNATIVES, Alternative, select
 from clustcal.experiments.results import FOLDER
 from tests.experiments.made_up import make_data
 
@@ -49,50 +49,6 @@ def test_a_row_is_what_the_method_says_of_the_test_part():
     assert rows["ridge SHAP"]["extraction_seconds"] > 0
 
 
-@pytest.mark.parametrize("name", [name for name, one in ALTERNATIVES.items() if one.group != "libraries"])
-def test_every_method_of_ours_gives_measures(name):
-    (row,) = run_unit([name])
-    assert row["failure"] == ""
-    assert 0.2 < row["nll"] < 3
-    assert row["nll"] == pytest.approx(row["miscalibration"] - row["discrimination"] + entropy_of_base_rate(), abs=1e-6)
-
-
-def entropy_of_base_rate():
-    data = make_data("stroke", 400)
-    r = data.y[protocol.split(data.y, 5).test].mean()
-    return -r * np.log(r) - (1 - r) * np.log(1 - r)
-
-
-def test_a_model_that_stops_uses_fewer_trees_than_it_may(monkeypatch):
-    settings = {"n_estimators": 400, "max_depth": 3, "learning_rate": 0.3}
-    monkeypatch.setitem(BASE_MODELS, "xgb-stopped-4", base_models.BaseModel(settings, stops=True))
-    data = make_data("stroke", 400)
-    model = base_models.train(data, np.arange(300), "xgb-stopped-4", 0)
-    assert model[-1].best_iteration < 399
-    watched = base_models.train(data, np.arange(200), "xgb-300x8", 0, stop_on=np.arange(200, 300))
-    assert hasattr(watched[-1], "best_iteration")
-    assert not hasattr(base_models.train(data, np.arange(200), "xgb-300x8", 0)[-1], "best_score")
-
-
-def test_known_truth_is_what_labels_are_drawn_from_and_excess_is_measured_against_it():
-    data = make_data("stroke", 4000)
-    drawn = base_models.with_known_truth(data, 5)
-    assert drawn.truth.min() >= 1e-3
-    # The sum of labels less that of probabilities has a standard deviation of about 30 here.
-    assert abs(drawn.y.sum() - drawn.truth.sum()) < 120
-    assert (drawn.y != data.y).any()
-    np.testing.assert_array_equal(base_models.with_known_truth(data, 5).y, drawn.y)
-    q = np.full(4000, 0.4)
-    p = drawn.truth
-    excess = study.judge(drawn.y, q, drawn.truth, np.arange(4000))["excess"]
-    entropy = -np.mean(p * np.log(p) + (1 - p) * np.log(1 - p))
-    cross = -np.mean(p * np.log(0.4) + (1 - p) * np.log(0.6))
-    assert excess == pytest.approx(cross - entropy)
-    assert study.judge(drawn.y, p, drawn.truth, np.arange(4000))["excess"] == pytest.approx(0, abs=1e-12)
-    rows = run_unit(("base",), arm="known-truth")
-    assert rows[0]["excess"] > 0
-
-
 def test_a_learning_curve_cuts_the_calibration_part_alone():
     (row,) = run_unit(("Platt",), arm="curve-30")
     assert (row["n_train"], row["n_calibration"], row["n_test"]) == (240, 30, 80)
@@ -101,17 +57,6 @@ def test_a_learning_curve_cuts_the_calibration_part_alone():
 def test_the_weighted_arm_raises_the_forecasts_of_the_rarer_class():
     plain, weighted = run_unit(("base",)), run_unit(("base",), arm="weighted")
     assert plain[0]["nll"] != weighted[0]["nll"]
-
-
-def test_permuted_rows_tell_nothing():
-    """SHAP values that give the label away help, and those of other rows do not."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 2000)
-    p = np.full(2000, 0.5) + rng.normal(0, 0.01, 2000)
-    Z = {"shap": y[:, None] + rng.normal(0, 0.3, (2000, 1))}
-    case = Case(p, y, p, Z, Z, 0, None, None, "", "")
-    assert log_loss(y, permuted(case)) > 0.68
-    assert log_loss(y, ALTERNATIVES["ridge SHAP"].forecast(case)) < 0.3
 
 
 def test_a_library_that_fails_leaves_a_row_and_ours_ends_the_run():
@@ -160,15 +105,6 @@ def test_the_command_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
     assert "methods has 'moon'" in capsys.readouterr().err
 
 
-def test_packaged_sets_have_the_rows_that_are_said():
-    data = base_models.load("breast_cancer")
-    assert len(data.X) == len(data.y) == PACKAGED_ROWS["breast_cancer"]
-    pytest.importorskip("statsmodels")
-    data = base_models.load("affairs")
-    assert data.X.shape == (PACKAGED_ROWS["affairs"], 8)
-    assert data.y.sum() == 2053
-
-
 def test_the_protocol_names_what_is_run():
     said = yaml.safe_load((FOLDER / "alternatives" / "protocol.yml").read_text(encoding="utf-8"))
     sets = said["sets"]
@@ -179,3 +115,15 @@ def test_the_protocol_names_what_is_run():
     assert {arm for arm in study.ARMS if not arm.startswith("curve")} | {"curve-N"} == set(said["arms"])
     assert said["method"]["primary"] in ALTERNATIVES
     assert set(said["controls"]) <= set(ALTERNATIVES)
+
+
+def test_excess_is_the_divergence_from_the_truth():
+    drawn = base_models.with_known_truth(make_data("stroke", 1000), 5)
+    p, q = drawn.truth, np.full(1000, 0.4)
+    excess = study.judge(drawn.y, q, p, np.arange(1000))["excess"]
+    entropy = -np.mean(p * np.log(p) + (1 - p) * np.log(1 - p))
+    cross = -np.mean(p * np.log(0.4) + (1 - p) * np.log(0.6))
+    assert excess == pytest.approx(cross - entropy)
+    assert study.judge(drawn.y, p, p, np.arange(1000))["excess"] == pytest.approx(0, abs=1e-12)
+    rows = run_unit(("base",), arm="known-truth")
+    assert rows[0]["excess"] > 0
