@@ -44,6 +44,7 @@ def make_parser() -> ArgumentParser:
     _add_train(commands)
     _add_reproduce(commands)
     _add_claims(commands)
+    _add_benchmark(commands)
     return parser
 
 
@@ -162,6 +163,24 @@ def reproduce_alternatives(options: Namespace) -> int:
     return 0
 
 
+def join_benchmark(options: Namespace) -> int:
+    """``clustcal benchmark``: judge the calibrator of a file on frozen tasks, beside the methods that are stored."""
+    import pandas as pd
+
+    from clustcal.experiments import benchmark
+
+    entrant = benchmark.read_entrant(options.file)
+    rows = []
+    for row in benchmark.run(entrant):
+        rows.append(row)
+        if not options.quiet:
+            print(f"{row['dataset']} {row['seed']}: log-loss {row['nll']:.4f}", file=sys.stderr, flush=True)
+    if options.rows is not None:
+        pd.DataFrame(rows).to_csv(options.rows, index=False, lineterminator="\n")
+    print(benchmark.report(pd.concat([benchmark.read_rows(), pd.DataFrame(rows)]), entrant.name))
+    return 0
+
+
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
@@ -272,6 +291,14 @@ def _add_alternatives(studies: "_SubParsersAction[ArgumentParser]") -> None:
     _add_results(one)
     one.add_argument("--quiet", action="store_true", help="no progress bar")
     one.set_defaults(command=reproduce_alternatives)
+
+
+def _add_benchmark(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    one = commands.add_parser("benchmark", help="judge a calibrator of your own on frozen scores, beside others")
+    one.add_argument("file", metavar="FILE", help="a Python file with a class that has fit and predict_proba")
+    one.add_argument("--rows", type=Path, metavar="CSV", help="write the rows of the calibrator to this file")
+    one.add_argument("--quiet", action="store_true", help="no line for every task")
+    one.set_defaults(command=join_benchmark)
 
 
 def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -143,6 +143,11 @@ def score_file(name: str, seed: int) -> str:
     return f"{name}-seed{seed}.npz"
 
 
+def checksum_of(name: str, seed: int) -> str | None:
+    """Return the SHA-256 of the file that holds the scores, None where there is none."""
+    return _checksums().get(score_file(name, seed))
+
+
 def locate(file: str) -> Traversable | Path:
     """Return where a score file lies: in the package, or in the data folder, where it is brought if need be."""
     here = FOLDER / file
