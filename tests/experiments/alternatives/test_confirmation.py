@@ -8,6 +8,7 @@ from scipy import stats
 
 from clustcal.experiments.alternatives import alternatives_study as study
 from clustcal.experiments.alternatives import confirmation
+from clustcal.experiments.alternatives.lineup import ALTERNATIVES
 from clustcal.experiments.results import FOLDER
 
 METHODS = ("Platt", "Beta", "ridge SHAP+coverage", "ridge SHAP", "ridge raw", "clusters CV", "ridge permuted",
@@ -92,3 +93,32 @@ def test_the_rules_are_those_of_the_protocol():
     assert "at least -0.1 %" in said["confirmed"]["it is safe"]
     assert "below -0.5 %" in said["confirmed"]["it is safe"]
     assert len(confirmation.compare(confirmation.gains(made_up_rows()))) == len(said["comparisons"]["secondary"])
+
+
+class TestStored:
+    @pytest.fixture(scope="class")
+    def rows(self):
+        rows = study.open_store(FOLDER).read(arm=None)
+        if rows.empty:
+            pytest.skip("no runs are stored yet")
+        return rows
+
+    def test_rows_are_runs_of_the_protocol(self, rows):
+        assert set(rows["seed"]) <= set(study.SEEDS)
+        assert set(rows["dataset"]) <= set(study.DATASETS)
+        assert set(rows["method"]) <= set(ALTERNATIVES)
+        units = set(study.AlternativesStudy(arms=study.ARMS).units())
+        found = rows[["dataset", "base_model", "seed", "arm"]].fillna("").drop_duplicates()
+        assert {study.Unit(*line) for line in found.itertuples(index=False)} <= units
+
+    def test_no_method_of_ours_failed(self, rows):
+        ours = rows[rows["method"].map(lambda name: ALTERNATIVES[name].group != "libraries")]
+        assert ours["nll"].notna().all()
+        assert not rows.duplicated(list(study.KEY)).any()
+
+    def test_splits_of_a_unit_are_the_same_for_all_methods(self, rows):
+        per_unit = rows.groupby(["dataset", "base_model", "seed", "arm"], dropna=False)
+        sizes = per_unit[["n_train", "n_calibration", "n_test"]]
+        assert (sizes.max() == sizes.min()).all(axis=None)
+        uncertainty = (rows["nll"] - rows["miscalibration"] + rows["discrimination"]).groupby(per_unit.ngroup())
+        assert (uncertainty.max() - uncertainty.min()).max() < 1e-9
