@@ -95,14 +95,15 @@ def test_the_rules_are_those_of_the_protocol():
     assert len(confirmation.compare(confirmation.gains(made_up_rows()))) == len(said["comparisons"]["secondary"])
 
 
-class TestStored:
-    @pytest.fixture(scope="class")
-    def rows(self):
-        rows = study.open_store(FOLDER).read(arm=None)
-        if rows.empty:
-            pytest.skip("no runs are stored yet")
-        return rows
+@pytest.fixture(scope="module")
+def rows():
+    found = study.open_store(FOLDER).read(arm=None)
+    if found.empty:
+        pytest.skip("no runs are stored yet")
+    return found
 
+
+class TestStored:
     def test_rows_are_runs_of_the_protocol(self, rows):
         assert set(rows["seed"]) <= set(study.SEEDS)
         assert set(rows["dataset"]) <= set(study.DATASETS)
