@@ -108,15 +108,15 @@ class RidgeCalibration(Calibrator):
     forecasts are right on average, and for every direction f in the span of scores and representations,
     :math:`f = \alpha + \beta s + \sum_k \delta_k^\top \phi_k`, the bias :math:`\frac1n \sum_i (q_i - y_i) f_i` is at
     most :math:`\sum_k \lambda_k \lvert \gamma_k \rvert \lvert \delta_k \rvert / n`. Where the updates have settled
-    within the bounds this is :math:`\sum_k \sqrt{\lambda_k (d_k + 2 c)} \, \lvert \delta_k \rvert / n`, :math:`d_k` being
-    ``determined_``, as then :math:`\lambda_k \lvert \gamma_k \rvert^2 = d_k + 2 c`. (With more classes the
-    same holds for each, but for the second condition, which holds for the sum over classes.)
+    within the bounds this is :math:`\sum_k \sqrt{\lambda_k (d_k + 2 c)} \, \lvert \delta_k \rvert / n`, with
+    :math:`d_k` in ``determined_``, as then :math:`\lambda_k \lvert \gamma_k \rvert^2 = d_k + 2 c`. (With more classes
+    the same holds for each, but for the second condition, which holds for the sum over classes.)
 
     **Clusters mixed in logits** are a special case: with memberships w that sum to 1 and :math:`\phi = (w, w s)` the
     logit is :math:`\sum_k w_k (a_k s + b_k)`, every :math:`(a_k, b_k)` pulled to a common one.
 
-    **Small sets.** Slope and intercept have no prior, as moment conditions ask for. Where a hundred rows or so are nearly
-    separated by the scores, forecasts are then too sure, as those of Platt scaling by maximum likelihood are;
+    **Small sets.** Slope and intercept have no prior, as the moment conditions ask for. Where a hundred rows or so are
+    nearly separated by the scores, forecasts are then too sure, as those of Platt scaling by maximum likelihood are;
     `PlattScaling` with its prior is safer there. Caution may also drop a representation that would have helped.
 
     A class that does not occur keeps an intercept that a normal prior holds near those of the others. Scores that
