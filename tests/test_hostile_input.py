@@ -62,7 +62,7 @@ METRICS = {
         *("log_loss", "brier", "accuracy", "roc_auc", "ece", "mce", "ada_ece", "classwise_ece", "debiased_ece"),
         *("smooth_ece", "reliability_curve", "murphy_decomposition", "rejection_curve", "spiegelhalter_test"),
         *("cox_calibration", "calibration_in_the_large", "corp_decomposition", "corp_curve", "decision_curve"),
-        *("cost_curve", "refinement_decomposition"),
+        *("cost_curve", "refinement_decomposition", "kernel_calibration_test"),
     )
 }
 METRICS |= {

@@ -7,6 +7,8 @@ Which question does a reader have, and which function answers it:
 - And without bins? `smooth_ece`, `corp_curve`, `corp_decomposition`
 - Is it right on average? `calibration_in_the_large`
 - Is it too extreme, or too timid? `cox_calibration`, `spiegelhalter_test`
+- Are all probabilities of a row right together? `kernel_calibration_test`
+- Has it stopped being right? `sequential_calibration_test`
 - What of a score would recalibration gain? `murphy_decomposition`, `corp_decomposition`, `refinement_decomposition`
 - Which of several forecasts is better calibrated? `compare_calibration`
 - Is it right for every group, or near every row? `multicalibration_error`, `lce`, `mlce`, `local_calibration_errors`
@@ -37,7 +39,9 @@ from clustcal.metrics.decisions import rejection_curve
 from clustcal.metrics.decomposition import murphy_decomposition
 from clustcal.metrics.group_calibration import multicalibration_error
 from clustcal.metrics.intervals import bootstrap_interval, paired_wilcoxon, spearman_table, t_interval
+from clustcal.metrics.kernel_tests import kernel_calibration_test
 from clustcal.metrics.local_errors import lce, local_calibration_errors, mlce
+from clustcal.metrics.monitoring import sequential_calibration_test
 from clustcal.metrics.proper_scores import accuracy, brier, log_loss, roc_auc
 from clustcal.metrics.proportions import proportion_interval
 from clustcal.metrics.refinement import refinement_decomposition
@@ -60,6 +64,7 @@ __all__ = [
     "decision_curve",
     "ece",
     "expected_cost",
+    "kernel_calibration_test",
     "lce",
     "local_calibration_errors",
     "log_loss",
@@ -73,6 +78,7 @@ __all__ = [
     "rejection_curve",
     "reliability_curve",
     "roc_auc",
+    "sequential_calibration_test",
     "smooth_ece",
     "spearman_table",
     "spiegelhalter_test",

@@ -30,6 +30,7 @@ NUMBERS = {
     "spiegelhalter": lambda y, p, **kw: metrics.spiegelhalter_test(y, p, **kw).statistic,
     "cox": lambda y, p, **kw: metrics.cox_calibration(y, p, **kw).slope,
     "in the large": lambda y, p, **kw: metrics.calibration_in_the_large(y, p, **kw).ratio,
+    "kernel": lambda y, p, **kw: metrics.kernel_calibration_test(y, p, bandwidth=0.5, n_draws=3, **kw).statistic,
     "corp": lambda y, p, **kw: metrics.corp_decomposition(y, p, **kw).miscalibration,
     "corp_curve": lambda y, p, **kw: metrics.corp_curve(y, p, band=None, **kw).frequency.mean(),
     "decision_curve": lambda y, p, **kw: metrics.decision_curve(y, p, **kw).net_benefit.sum(),
