@@ -1,4 +1,4 @@
-"""Figures of calibration, with matplotlib alone: reliability diagrams, decision curves, groups, maps of clusters.
+"""Figures of calibration, with matplotlib alone: reliability diagrams, decisions, groups, triangles, maps of clusters.
 
 Built on `clustcal.metrics`; one style file, ``clustcal.mplstyle``, is shared by all (see `style`).
 """
@@ -11,6 +11,7 @@ from clustcal.plots.net_benefit import plot_cost_curves, plot_decision_curves
 from clustcal.plots.pipeline import plot_pipeline
 from clustcal.plots.rejection import plot_rejection_curves
 from clustcal.plots.reliability import ReliabilityDisplay, plot_reliability_bars
+from clustcal.plots.simplex import plot_simplex
 
 __all__ = [
     "ReliabilityDisplay",
@@ -24,6 +25,7 @@ __all__ = [
     "plot_rejection_curves",
     "plot_reliability_bars",
     "plot_score_parts",
+    "plot_simplex",
     "style",
     "use_style",
 ]
