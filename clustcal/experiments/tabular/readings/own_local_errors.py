@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from clustcal import metrics
 from clustcal.experiments import protocol, runner
-from clustcal.experiments.methods import BASELINE, get_methods
+from clustcal.experiments.methods import BASELINE, GLOBAL, REPRESENTATIONS, get_methods
 from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
@@ -86,6 +87,31 @@ def open_store(folder=FOLDER):
 def read(folder=FOLDER, arm=""):
     """Return the committed rows of one arm, or of all if ``arm`` is None."""
     return open_store(folder).read(arm=arm)
+
+
+def by_bandwidth(rows, claims):
+    """Return the largest local error by representation and bandwidth, beside the paper's column "LCE".
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As `read` returns them; means are taken over families and seeds, then over data sets.
+    claims : DataFrame
+        As :func:`clustcal.experiments.paper.load_claims` returns them.
+
+    Returns
+    -------
+    table : DataFrame
+        In lines the bandwidths, and ``"paper"`` last; ``Coverage``, ``SHAP``, ``Data``; ``level``, the mean of the
+        three; and ``spread``, the largest divided by the smallest.
+    """
+    of_sets = rows.groupby(["dataset", "gamma", "representation"])["mlce"].mean()
+    table = of_sets.groupby(["gamma", "representation"]).mean().unstack()
+    printed = claims.set_index("id")["value"]
+    cells = {word: [printed[f"performance/{name}/{word}/LCE"] for name in GLOBAL] for word in REPRESENTATIONS}
+    table = table[list(REPRESENTATIONS)].rename_axis(columns=None)
+    table.loc["paper"] = pd.DataFrame(cells).mean()
+    return table.assign(level=table.mean(axis=1), spread=table.max(axis=1) / table.min(axis=1))
 
 
 def main(arguments=None):

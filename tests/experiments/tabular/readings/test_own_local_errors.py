@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from clustcal import metrics
+from clustcal.experiments.paper import load_claims
 from clustcal.experiments.tabular.readings import own_local_errors as local_errors
 from clustcal.experiments.tabular.readings import reading_study as study
 from clustcal.experiments.tabular.units import Unit
@@ -39,3 +40,13 @@ def test_with_a_wide_kernel_the_largest_error_is_that_of_a_bin(unit):
     found = rows.query("calibrator == 'Platt' and representation == 'SHAP'")["mlce"].item()
     assert_allclose(found, expected, rtol=1e-6)
     assert np.isfinite(rows["lce"]).all()
+
+
+def test_by_bandwidth_data_sets_count_alike_and_the_paper_stands_last():
+    """Two rows of one set and one of the other: (0.2 + 0.4) / 2 = 0.3, and with 0.7 a mean of 0.5."""
+    lines = [("a", 0.2), ("a", 0.4), ("b", 0.7)]
+    rows = pd.DataFrame([{"dataset": name, "gamma": 0.2, "representation": "Coverage", "mlce": x} for name, x in lines])
+    more = [rows.assign(representation=word, mlce=rows["mlce"] * times) for word, times in (("SHAP", 1), ("Data", 2))]
+    table = local_errors.by_bandwidth(pd.concat([rows, *more]), load_claims())
+    assert table.loc[0.2].tolist() == pytest.approx([0.5, 0.5, 1.0, 2 / 3, 2.0])
+    assert table.loc["paper", "Coverage"] == pytest.approx((0.5725 + 0.5710 + 0.6553) / 3)
