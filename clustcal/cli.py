@@ -303,10 +303,11 @@ def _add_benchmark(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 def _add_claims(commands: "_SubParsersAction[ArgumentParser]") -> None:
     claims = commands.add_parser("claims", help="judge every number of the paper by the results")
-    claims.add_argument(
+    one = claims.add_mutually_exclusive_group()
+    one.add_argument(
         "--id", metavar="ID", help="explain one number: where it stands, ours, the rule, what recomputes it"
     )
-    claims.add_argument("--check", action="store_true", help="write nothing; fail if a stored verdict does not follow")
+    one.add_argument("--check", action="store_true", help="write nothing; fail if a stored verdict does not follow")
     _add_results(claims)
     claims.set_defaults(command=judge_claims)
 

@@ -91,7 +91,7 @@ def state_reproduction(ledger):
     agree = judged["verdict"].isin(["match", "within tolerance"])
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
-        f"once. {settings.sum()} of these are settings, which ours follow, so that agreement proves nothing; "
+        f"once. {settings.sum()} of these are settings, which ours follow and which are left out here; "
         f"{len(judged)} others could be judged so far. In runs of our own {measured.sum()} were measured: "
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
         f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
@@ -207,7 +207,7 @@ def _name(name):
 
 
 def _write_line(line):
-    """Write one number as a row; its id is the row's, so that it can be linked to."""
+    """Write one number as a row; what has no column is in the title of its name, which the search finds too."""
     group = line.id.split("/")[0]
     ours = as_printed(line.ours, line.half_digit) + (
         f" ± {as_printed(line.sd, line.half_digit)}" if line.sd > 0 else ""
@@ -227,7 +227,10 @@ def _write_line(line):
         escape(line.kind),
         f"<code>{escape(line.recompute)}</code>" if line.recompute else "",
     ]
-    title = escape(f"{line.id}: {line.metric}. {line.place}." + (f" {line.strength}." if line.strength else ""))
+    more = [line.metric, line.place, line.reason, line.strength]
+    if line.reading_verdict:
+        more.append(f"under the chosen reading {as_printed(line.reading, line.half_digit)} {line.reading_verdict}")
+    title = escape(f"{line.id}: " + " ".join(f"{text}." for text in more if text))
     what = f'<td>{where}</td><th scope="row" title="{title}">{escape(name)}</th>'
     return f"<tr>{what}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 

@@ -90,6 +90,8 @@ RECOMPUTED_BY = {
     "rejection": f"{_TABULAR}.stroke.rejection",
 }
 FEWEST_DECIMALS = 4  # of a number so small that it is better written with an exponent
+LARGE_ERROR = 0.5  # of calibration: that of forecasts as wrong as those of the toy example can be
+SHOWN_IDS = 8  # of those that begin as one that is not there
 MINUS = "\N{MINUS SIGN}"
 ROUNDING = 1e-9
 
@@ -179,6 +181,8 @@ def _describe(claims, judged):
         strength = ""
         if kind == "setting" and verdict.verdict == "match":
             strength = "cannot fail: a constant of ours, set to the paper's"
+        elif claim.value == 0 and verdict.tolerance >= LARGE_ERROR:
+            strength = "cannot fail: no calibration error of this example is outside of the tolerance"
         elif kind == "measured" and verdict.tolerance >= abs(claim.value):
             strength = "weak: zero would be within the tolerance"
         lines.append({"kind": kind, "same_as": twin, "strength": strength})
@@ -273,8 +277,7 @@ def explain(ledger, name):
     """
     lines = ledger.set_index("id")
     if name not in lines.index:
-        near = difflib.get_close_matches(name, lines.index, n=3, cutoff=0)
-        raise ValueError(f"id is {name!r}; expected one of the ledger, such as {', '.join(near)}.")
+        raise ValueError(f"id is {name!r}; expected one of the ledger, such as {', '.join(_near(name, lines.index))}.")
     line = lines.loc[name]
     said = [
         ("printed", f"{line['printed']} {line['unit']}".strip() + f" ({line['place']})"),
@@ -295,13 +298,33 @@ def explain(ledger, name):
             "under the chosen reading",
             f"{line['reading']:.6g}: {line['reading_verdict']}" if line["reading_verdict"] else "",
         ),
-        ("with open data", f"{line['open']:.6g}" if pd.notna(line["open"]) else ""),
-        ("from the paper's other numbers", f"{line['from_paper']:.6g}" if line["consistent"] else ""),
+        ("with open data", f"{line['open']:.6g}, not judged" if pd.notna(line["open"]) else ""),
+        (
+            "with open data and class weights",
+            f"{line['weighted_open']:.6g}, not judged" if pd.notna(line["weighted_open"]) else "",
+        ),
+        ("from the paper's other numbers", _inside(line)),
         ("cannot show", line["strength"]),
         ("recomputed by", RECOMPUTED_BY.get(line["recompute"], "nothing yet")),
     ]
     width = max(len(word) for word, _ in said)
     return "\n".join([name, *(f"  {word:{width}}  {text}" for word, text in said if text)])
+
+
+def _near(name, ids):
+    """Return some ids that may have been meant: those that begin so, or else those that are spelled alike."""
+    folded = {known.casefold(): known for known in ids}
+    begin = [known for key, known in folded.items() if key.startswith(name.casefold())]
+    alike = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0)
+    return begin[:SHOWN_IDS] or [folded[key] for key in alike]
+
+
+def _inside(line):
+    """Say what the paper's other numbers give, and whether this one follows from them."""
+    if not line["consistent"]:
+        return ""
+    agrees = "agrees within rounding" if line["consistent"] == "yes" else "does not agree, whatever the rounding"
+    return f"{line['from_paper']:.6g}: {agrees}"
 
 
 def _with_spread(line):

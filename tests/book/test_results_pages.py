@@ -38,6 +38,9 @@ def claims():
     frame = pd.DataFrame(lines, columns=names).astype({"ours": float, "sd": float, "open": float})
     frame = frame.assign(metric='log-loss of "P"', place="Table: 1", kind="measured", recompute="performance", strength="")
     frame.loc[0, "strength"] = "cannot fail"
+    frame["reason"], frame["reading"], frame["reading_verdict"] = "", np.nan, ""
+    frame.loc[0, ["reading", "reading_verdict"]] = [3780.0, "differs"]
+    frame.loc[2, "reason"] = "needs LOS"
     frame["noise_verdict"], frame["weighted"], frame["weighted_verdict"] = "", np.nan, ""
     frame.loc[1, ["noise_verdict", "weighted", "weighted_verdict"]] = ["differs", 0.31, "differs"]
     return frame
@@ -119,6 +122,12 @@ class TestLedger:
         text = pages.write_ledger(claims)
         assert "A &amp; B" in text
         assert "log-loss of &quot;P&quot;. Table: 1. cannot fail." in text
+
+    def test_what_has_no_column_can_be_searched(self, claims):
+        """The reason of a number that is not judged, and the verdict under the chosen reading."""
+        text = pages.write_ledger(claims)
+        assert "Table: 1. needs LOS." in text
+        assert "under the chosen reading 3,780 differs." in text
 
     def test_the_whole_ledger_stays_light(self):
         stored = ledger.read_ledger(FOLDER / "claims.csv")

@@ -92,6 +92,20 @@ class TestExplanation:
         ):
             ledger.explain(full.reset_index(), "performance/Platt/SHAP/NNL")
 
+    @pytest.mark.parametrize("name", ["performance/platt/shap", "PERFORMANCE/Platt/SHAP"])
+    def test_ids_that_begin_so_are_named_whatever_the_case(self, full, name):
+        with pytest.raises(ValueError, match="such as performance/Platt/SHAP/NLL, performance/Platt/SHAP/AUC, "):
+            ledger.explain(full.reset_index(), name)
+
+    def test_a_number_that_follows_from_others_says_whether_it_does(self, full):
+        lines = full.reset_index()
+        assert "3780: does not agree, whatever the rounding" in ledger.explain(lines, "protocol/points")
+        assert "2.06818: agrees within rounding" in ledger.explain(lines, "overhead/deep/ratio/low")
+
+    def test_a_zero_with_a_tolerance_of_a_half_is_said_to_be_unable_to_fail(self, full):
+        assert full.loc["toy-text/before/ECE", "strength"].startswith("cannot fail")
+        assert full.loc["toy/before/ECE", "strength"] == ""
+
 
 class TestLedger:
     def test_one_line_for_every_claim(self, full):
