@@ -184,6 +184,8 @@ def join_benchmark(options: Namespace) -> int:
 def judge_claims(options: Namespace) -> int:
     """``clustcal claims``: write the ledger and print its score, or check the stored one against the results."""
     from clustcal.experiments import ledger
+    from clustcal.experiments.deep import judgement
+    from clustcal.experiments.deep.further_statements import Known
     from clustcal.experiments.tabular.readings import cluster_tables as clusters
     from clustcal.experiments.tabular.runs import read_rows
 
@@ -191,18 +193,23 @@ def judge_claims(options: Namespace) -> int:
     if options.id:
         print(ledger.explain(ledger.read_ledger(path), options.id))
         return 0
+    deep = Known(options.results)
     fresh = ledger.make_ledger(
         read_rows(options.results),
         weighted=read_rows(options.results, "weighted"),
         clusters=clusters.read(options.results),
+        deep=deep,
     )
+    verdicts = judgement.judge_all(deep)
+    print(ledger.summarise(fresh).to_string())
+    print(f"\nRelations of images and texts:\n{judgement.summarise(verdicts).to_string()}")
     if not options.check:
         ledger.write_ledger(fresh, path)
-    print(ledger.summarise(fresh).to_string())
-    if not options.check:
-        print(f"\n{path}")
+        judgement.write_verdicts(verdicts, options.results)
+        print(f"\n{path}, {options.results / judgement.PATH}")
         return 0
     wrong = ledger.compare_ledgers(ledger.read_ledger(path), fresh)
+    wrong += judgement.compare(judgement.read_verdicts(options.results), verdicts)
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     return 1 if wrong else 0

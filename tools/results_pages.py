@@ -14,8 +14,10 @@ from html import escape
 
 import pandas as pd
 
+from clustcal.experiments.deep.judgement import JUDGED as JUDGED_NETWORK
+from clustcal.experiments.deep.judgement import read_verdicts
 from clustcal.experiments.entries import make_title, read_entries
-from clustcal.experiments.ledger import GROUPS, VERDICTS, as_printed, read_ledger
+from clustcal.experiments.ledger import GROUPS, JUDGED, OTHER_MODEL, VERDICTS, as_printed, read_ledger
 from clustcal.experiments.results import FOLDER
 
 # Words of ids that do not explain themselves.
@@ -41,6 +43,7 @@ COLUMNS = (
     "Kind",
     "Function",
 )
+RELATION_VERDICTS = ("holds", "fails", "undecided", "equal or not")
 # The chapter that shows the numbers of a group, beside the page of the ledger.
 CHAPTERS = {
     "toy": "../theory/when-ece-misranks",
@@ -70,13 +73,15 @@ def insert(app, page, source):
     source[0] = PLACE.sub(lambda found: BLOCKS[found[1]](), source[0])
 
 
-def state_reproduction(ledger):
-    """Say in two sentences how much of the paper is reproduced: what the ledger holds, and no more.
+def state_reproduction(ledger, verdicts):
+    """Say in a few sentences how much of the paper is reproduced: what the ledger holds, and no more.
 
     Parameters
     ----------
     ledger : DataFrame
         As :func:`clustcal.experiments.ledger.read_ledger` returns it.
+    verdicts : DataFrame
+        On images and texts, as :func:`clustcal.experiments.deep.judgement.read_verdicts` returns them.
 
     Returns
     -------
@@ -86,17 +91,23 @@ def state_reproduction(ledger):
     once = ledger[ledger["same_as"] == ""]
     settings = once["kind"] == "setting"
     count = {verdict: int(((once["verdict"] == verdict) & ~settings).sum()) for verdict in VERDICTS}
-    judged = once[once["ours"].notna() & ~settings]
+    judged = once[once["verdict"].isin(JUDGED) & ~settings]
     measured = judged["kind"] == "measured"
     agree = judged["verdict"].isin(["match", "within tolerance"])
+    found = verdicts.loc[verdicts["role"] == JUDGED_NETWORK, "verdict"].value_counts()
+    holds, fails, undecided, equal = (int(found.get(word, 0)) for word in RELATION_VERDICTS)
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
         f"once. {settings.sum()} of these are settings, which ours follow and which are left out here; "
         f"{len(judged)} others could be judged so far. In runs of our own {measured.sum()} were measured: "
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
         f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
-        f"agree. Of the rest, {count['blocked']} need data that not everybody may have, and {count['not attempted']} "
-        "have not been attempted, above all those on images and texts."
+        f"agree. {count[OTHER_MODEL]} on images and texts stand beside ours from other networks, whose levels cannot "
+        f"be compared; of {holds + fails + undecided + equal} relations and statements judged in their place, by rules "
+        f"that were written down beforehand, {holds} hold, {fails} fail, and {undecided + equal} are undecided or "
+        f"equal on one side. Of the rest, {count['blocked']} need data that not everybody may have, and "
+        f"{count['not attempted']} have not "
+        "been attempted."
     )
 
 
@@ -170,6 +181,34 @@ def write_ledger(ledger, searched=True):
     return f"<div{kind}>{table}</div>" + (SCRIPT if searched else "")
 
 
+def write_statements(statements, verdicts):
+    """Return the statements of the paper on images and texts as one HTML table: rule, ours and verdict.
+
+    Parameters
+    ----------
+    statements : list of dict
+        Of ``results/deep/relations.yml``.
+    verdicts : DataFrame
+        As :func:`clustcal.experiments.deep.judgement.read_verdicts` returns them.
+
+    Returns
+    -------
+    text : str
+    """
+    says = {statement["id"]: statement for statement in statements}
+    head = "".join(f'<th scope="col">{column}</th>' for column in ("The paper says", "Rule", "Part", "Ours", "Verdict"))
+    body = ""
+    for name, parts in verdicts[verdicts["id"].isin(says)].groupby("id", sort=False):
+        rows = f' rowspan="{len(parts)}"' if len(parts) > 1 else ""
+        said = f'<th scope="row"{rows}>{escape(says[name]["says"])}</th><td{rows}>{escape(says[name]["rule"])}</td>'
+        for line in parts.itertuples():
+            cells = "".join(f"<td>{escape(text)}</td>" for text in (line.part, line.ours, line.verdict))
+            body += f"<tr>{said}{cells}</tr>"
+            said = ""
+    table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="ledger">{table}</div>'
+
+
 def _write_entry(entry, fields):
     lines = [f"**{words}.** {_as_text(entry[field])}" for field, words in fields.items()]
     return "\n\n".join([f"### {make_title(entry['id'])}", *lines])
@@ -228,6 +267,8 @@ def _write_line(line):
         f"<code>{escape(line.recompute)}</code>" if line.recompute else "",
     ]
     more = [line.metric, line.place, line.reason, line.strength]
+    if line.relations:
+        more.append(f"Its relations: {line.relations}")
     if line.reading_verdict:
         more.append(f"under the chosen reading {as_printed(line.reading, line.half_digit)} {line.reading_verdict}")
     title = escape(f"{line.id}: " + " ".join(f"{text}." for text in more if text))
@@ -244,11 +285,14 @@ def _ledger():
 
 
 BLOCKS = {
+    "statements on images and texts": lambda: write_statements(
+        read_entries(FOLDER / "deep" / "relations.yml")["statements"], read_verdicts(FOLDER)
+    ),
     "contents of deviations": lambda: list_entries(_entries("deviations"), "subject"),
     "contents of errata": lambda: list_entries(_entries("errata"), "place"),
     "deviations": lambda: write_deviations(_entries("deviations")),
     "errata": lambda: write_errata(_entries("errata"), _ledger()),
     "ledger": lambda: write_ledger(_ledger()),
-    "state of the reproduction": lambda: state_reproduction(_ledger()),
+    "state of the reproduction": lambda: state_reproduction(_ledger(), read_verdicts(FOLDER)),
     "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'"), searched=False),
 }

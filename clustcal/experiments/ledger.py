@@ -14,6 +14,8 @@ import pandas as pd
 
 from clustcal.datasets import list_datasets
 from clustcal.experiments import stated_settings
+from clustcal.experiments.deep import judgement, levels
+from clustcal.experiments.deep.tables import STAND_INS as NETWORKS
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.tabular import from_paper
 from clustcal.experiments.tabular.arms import is_judged_by_arm
@@ -21,16 +23,18 @@ from clustcal.experiments.tabular.grid import GATED, PAPER_DATASETS, STAND_INS
 from clustcal.experiments.tabular.readings import cluster_tables as readings
 from clustcal.experiments.tabular.recompute import compute
 from clustcal.experiments.tabular.runs import complete_datasets
-from clustcal.experiments.verdicts import VERDICTS, find_noise, find_tolerance, judge
+from clustcal.experiments.verdicts import JUDGED, OTHER_MODEL, VERDICTS, find_noise, find_tolerance, judge
 
 # Where no function of ours computes a number: what stands in the way, by the first word of its id.
 NOT_YET = {
-    "images": "the study of images has not been run",
-    "text": "the study of text has not been run",
-    "deep-text": "the studies of images and text have not been run",
-    "overhead": "the studies of images and text have not been run",
+    "images": "no results yet for {study}",
+    "text": "no results yet for {study}",
+    "deep-text": "no results yet for {study}",
+    "overhead": "the cost of calibration on networks has not been measured",
     "datasets": "no loader of ours reads it",
 }
+# Numbers that come from a network: ours is another.
+OF_NETWORKS = re.compile(r"(images|text|deep-text)/[^/]+/.+|overhead/deep/.+")
 # The numbers by the first word of their ids, in words.
 GROUPS = {
     "toy": "Toy example: table",
@@ -54,7 +58,7 @@ GROUPS = {
 }
 # What a number is, by the first word of its id; all others are measured.
 KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting", "settings": "setting"}
-SETTINGS = ("stroke-text/clusters", "figures/pairs")
+SETTINGS = ("stroke-text/clusters", "figures/pairs", *levels.SETTINGS)
 # The same number printed a second time, by patterns of ids: it counts once.
 TWINS = (
     (r"toy-text/(before|after)/(.+)", r"toy/\1/\2"),
@@ -69,13 +73,15 @@ TWINS = (
     (r"overhead/percent/(\w+)", r"overhead/ratio/\1"),
     (r"settings/toy-text/bins", r"settings/toy/bins"),
     (r"settings/clusters", r"stroke-text/clusters"),
+    (r"deep-text/IMDB/binwise-NLL", r"text/IMDB/Binwise-Platt/NLL"),
+    (r"deep-text/IMDB/clustered-NLL", r"text/IMDB/Beta clustered/NLL"),
 )
 # Printed numbers that come from one split, not from a mean over five.
 ONE_SPLIT = ("rejection", "stroke-clusters", "stroke-text")
 # Sets that a user must bring, beside those under use agreements.
 OWN_COPY = ("/ImageNet/",)
 # The columns that follow from results by a rule.
-JUDGEMENTS = ("verdict", "noise_verdict", "consistent", "weighted_verdict", "reading_verdict")
+JUDGEMENTS = ("verdict", "noise_verdict", "consistent", "weighted_verdict", "reading_verdict", "relations")
 # Which function gives a number, by the column ``recompute``.
 _TABULAR = "clustcal.experiments.tabular"
 RECOMPUTED_BY = {
@@ -88,6 +94,7 @@ RECOMPUTED_BY = {
     "text_figures": f"{_TABULAR}.text_numbers.text_figures",
     "stroke_clusters": f"{_TABULAR}.stroke.stroke_clusters",
     "rejection": f"{_TABULAR}.stroke.rejection",
+    "deep": "clustcal.experiments.deep.levels.compute",
 }
 FEWEST_DECIMALS = 4  # of a number so small that it is better written with an exponent
 LARGE_ERROR = 0.5  # of calibration: that of forecasts as wrong as those of the toy example can be
@@ -96,7 +103,7 @@ MINUS = "\N{MINUS SIGN}"
 ROUNDING = 1e-9
 
 
-def make_ledger(rows, claims=None, weighted=None, clusters=None):
+def make_ledger(rows, claims=None, weighted=None, clusters=None, deep=None):
     """Judge every number of the paper.
 
     Parameters
@@ -109,6 +116,8 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None):
         The results of the arm with balanced class weights.
     clusters : DataFrame, optional
         The clusters of Stroke under every reading, see `clustcal.experiments.tabular.readings.cluster_tables`.
+    deep : further_statements.Known, optional
+        What the results hold of images and texts.
 
     Returns
     -------
@@ -128,10 +137,12 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None):
           the numbers that depend on it and did not choose it.
         - ``reading``, ``reading_verdict``: the same for the cells of the Stroke clusters under the reading that the
           other half of the cells chose.
+        - ``relations``: of a number on images and texts the verdicts on its relations to others, counted.
     """
     claims = load_claims() if claims is None else claims
     inside, rounding = from_paper.compute(claims), from_paper.worst_rounding(claims)
-    printed_arm = _judge_arm(rows, claims)
+    of_networks = ({}, {}) if deep is None else (levels.compute(deep), levels.compute_open(deep))
+    printed_arm = _judge_arm(rows, claims, *of_networks)
     by_arm = claims.apply(is_judged_by_arm, axis=1)
     frames = [
         claims.reset_index(drop=True),
@@ -140,33 +151,31 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None):
         pd.DataFrame([_compare_inside(claim, inside, rounding) for claim in claims.itertuples(index=False)]),
         _second_arm(weighted, claims, by_arm.to_numpy()),
         _chosen_reading(clusters, claims),
+        _relations(deep, claims),
     ]
     return pd.concat(frames, axis=1)
 
 
-def _judge_arm(rows, claims):
+def _judge_arm(rows, claims, of_networks=None, of_open_networks=None):
     """Return what the rows of one arm say of every number, a line each."""
     available = complete_datasets(rows)
-    ours = stated_settings.compute() | compute(rows, PAPER_DATASETS)
+    ours = stated_settings.compute() | compute(rows, PAPER_DATASETS) | (of_networks or {})
     stand_ins = compute(rows, PAPER_DATASETS | STAND_INS, spread=False)
     lines = []
     for claim in claims.itertuples(index=False):
         missing = _missing(claim.needs, PAPER_DATASETS, available, claim.recompute)
         found = ours.get(claim.id) if not missing else None
-        tolerance = find_tolerance(claim, found)
         gated = [name for name in _needed(claim.needs) if PAPER_DATASETS[name] in GATED]
         with_open = not _missing(claim.needs, PAPER_DATASETS | STAND_INS, available, claim.recompute)
-        noise = find_noise(found, claim.half_digit, claim.id.split("/")[0] in ONE_SPLIT)
-        by_noise = "" if pd.isna(noise) else judge(claim.value, found.value, noise, claim.half_digit, claim.better)
+        open_value = stand_ins.get(claim.id) if gated and with_open else (of_open_networks or {}).get(claim.id)
         lines.append(
             {
                 "ours": np.nan if found is None else found.value,
                 "sd": np.nan if found is None else found.sd,
-                "tolerance": tolerance,
-                **_judge(claim, found, tolerance, missing),
-                "open": stand_ins[claim.id].value if gated and with_open and claim.id in stand_ins else np.nan,
+                **_judge(claim, found, missing),
+                "open": np.nan if open_value is None else open_value.value,
                 "error": np.nan if found is None else found.error,
-                "noise_verdict": by_noise,
+                "noise_verdict": _judge_by_noise(claim, found),
             }
         )
     return pd.DataFrame(lines)
@@ -183,7 +192,7 @@ def _describe(claims, judged):
             strength = "cannot fail: a constant of ours, set to the paper's"
         elif claim.value == 0 and verdict.tolerance >= LARGE_ERROR:
             strength = "cannot fail: no calibration error of this example is outside of the tolerance"
-        elif kind == "measured" and verdict.tolerance >= abs(claim.value):
+        elif kind == "measured" and verdict.verdict in JUDGED and verdict.tolerance >= abs(claim.value):
             strength = "weak: zero would be within the tolerance"
         lines.append({"kind": kind, "same_as": twin, "strength": strength})
     return pd.DataFrame(lines)
@@ -225,6 +234,12 @@ def _chosen_reading(clusters, claims):
     return pd.DataFrame(lines)
 
 
+def _relations(deep, claims):
+    """Count the verdicts on the relations that a number is part of."""
+    counts = {} if deep is None else judgement.count_by_cell(judgement.judge_all(deep))
+    return pd.DataFrame({"relations": [counts.get(name, "") for name in claims["id"]]})
+
+
 def write_ledger(ledger, path):
     """Write the ledger as CSV, numbers to six digits."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -235,6 +250,7 @@ def read_ledger(path):
     """Read what `write_ledger` wrote."""
     text = ["id", "place", "printed", "unit", "metric", "better", "rule", "recompute", "needs", "verdict", "reason"]
     text += ["kind", "same_as", "strength", "noise_verdict", "consistent", "weighted_verdict", "reading_verdict"]
+    text += ["relations"]
     numbers = ["value", "half_digit", "ours", "sd", "tolerance", "open", "error", "from_paper"]
     numbers += ["weighted", "weighted_open", "reading"]
     ledger = pd.read_csv(path, dtype=dict.fromkeys(text, str), keep_default_na=False)
@@ -304,6 +320,7 @@ def explain(ledger, name):
             f"{line['weighted_open']:.6g}, not judged" if pd.notna(line["weighted_open"]) else "",
         ),
         ("from the paper's other numbers", _inside(line)),
+        ("its relations to others", line["relations"]),
         ("cannot show", line["strength"]),
         ("recomputed by", RECOMPUTED_BY.get(line["recompute"], "nothing yet")),
     ]
@@ -360,10 +377,18 @@ def as_printed(value, half_digit):
     return text.replace("-", MINUS) if text.startswith("-") else text
 
 
-def _judge(claim, found, tolerance, missing):
+def _judge(claim, found, missing):
+    """Return tolerance, verdict and reason."""
+    if found is not None and OF_NETWORKS.fullmatch(claim.id):
+        return {"tolerance": np.nan, "verdict": OTHER_MODEL, "reason": "from another network than the paper's"}
     if found is not None:
+        tolerance = find_tolerance(claim, found)
         verdict = judge(claim.value, found.value, tolerance, claim.half_digit, claim.better)
-        return {"verdict": verdict, "reason": ""}
+        return {"tolerance": tolerance, "verdict": verdict, "reason": ""}
+    return {"tolerance": np.nan, **_say_why_not(claim, missing)}
+
+
+def _say_why_not(claim, missing):
     gated = [name for name in missing if PAPER_DATASETS[name] in GATED]
     if gated:
         return {"verdict": "blocked", "reason": f"needs {' and '.join(gated)}, under a data use agreement"}
@@ -371,8 +396,18 @@ def _judge(claim, found, tolerance, missing):
         return {"verdict": "blocked", "reason": "needs ImageNet, which its users must ask for themselves"}
     if missing:
         return {"verdict": "not attempted", "reason": f"no results yet for {', '.join(missing)}"}
-    reason = NOT_YET.get(claim.id.split("/")[0], "") if not claim.recompute else "the results lack the rows for it"
+    group, _, rest = claim.id.partition("/")
+    study = NETWORKS[rest.split("/")[0]].judged if rest.split("/")[0] in NETWORKS else ""
+    is_open = not claim.recompute or OF_NETWORKS.fullmatch(claim.id)
+    reason = NOT_YET.get(group, "").format(study=study) if is_open else "the results lack the rows for it"
     return {"verdict": "not attempted", "reason": reason}
+
+
+def _judge_by_noise(claim, found):
+    if found is not None and OF_NETWORKS.fullmatch(claim.id):
+        return ""
+    noise = find_noise(found, claim.half_digit, claim.id.split("/")[0] in ONE_SPLIT)
+    return "" if pd.isna(noise) else judge(claim.value, found.value, noise, claim.half_digit, claim.better)
 
 
 def _needed(needs):

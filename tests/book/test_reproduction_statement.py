@@ -3,10 +3,12 @@
 from book_sources import ROOT
 from results_pages import BLOCKS, state_reproduction
 
-from clustcal.experiments.ledger import read_ledger
+from clustcal.experiments.deep.judgement import read_verdicts
+from clustcal.experiments.ledger import JUDGED, read_ledger
 from clustcal.experiments.results import FOLDER
 
 LEDGER = read_ledger(FOLDER / "claims.csv")
+VERDICTS = read_verdicts(FOLDER)
 
 
 def read(path):
@@ -14,12 +16,12 @@ def read(path):
 
 
 def test_readme_has_the_sentences_of_the_ledger():
-    assert state_reproduction(LEDGER) in " ".join(read("README.md").split())
+    assert state_reproduction(LEDGER, VERDICTS) in " ".join(read("README.md").split())
 
 
 def test_welcome_page_takes_them_from_the_ledger():
     assert "```{from-results} state of the reproduction\n```" in read("book/index.md")
-    assert BLOCKS["state of the reproduction"]() == state_reproduction(LEDGER)
+    assert BLOCKS["state of the reproduction"]() == state_reproduction(LEDGER, VERDICTS)
 
 
 def test_no_page_claims_that_the_whole_paper_is_reproduced():
@@ -28,10 +30,10 @@ def test_no_page_claims_that_the_whole_paper_is_reproduced():
 
 
 def test_the_counts_are_those_of_the_verdicts():
-    text = state_reproduction(LEDGER)
+    text = state_reproduction(LEDGER, VERDICTS)
     once = LEDGER[LEDGER["same_as"] == ""]
     is_setting = once["kind"] == "setting"
-    judged = once[once["ours"].notna() & ~is_setting]
+    judged = once[once["verdict"].isin(JUDGED) & ~is_setting]
     agree = judged["verdict"].isin(["match", "within tolerance"])
     by_kind = agree.groupby(judged["kind"] == "measured").agg(["sum", "size"])
     assert f"prints {len(LEDGER)} numbers, {len(once)} when" in text
@@ -40,9 +42,20 @@ def test_the_counts_are_those_of_the_verdicts():
     assert f"{by_kind.loc[True, 'sum']} agree within" in text
     assert f"{by_kind.loc[True, 'size'] - by_kind.loc[True, 'sum']} differ" in text
     assert f"computed {by_kind.loc[False, 'sum']} agree" in text
-    rest = once[~is_setting]
-    assert len(rest) - len(judged) == rest["verdict"].isin(["blocked", "not attempted"]).sum()
+    rest = once[~is_setting & once["verdict"].isin(["other model", "blocked", "not attempted"])]
+    assert len(once) - len(judged) - is_setting.sum() == len(rest)
+    beside = once[once["verdict"] == "other model"]
+    assert f"{len(beside)} on images and texts stand beside ours" in text
+    assert beside["ours"].notna().all()
+
+
+def test_relations_are_counted_on_the_networks_that_stand_for_the_papers():
+    counts = VERDICTS[VERDICTS["role"] == "judged"]["verdict"].value_counts()
+    said = counts.reindex(["holds", "fails", "undecided", "equal or not"], fill_value=0)
+    text = state_reproduction(LEDGER, VERDICTS)
+    assert f"of {said.sum()} relations and statements" in text
+    assert f"{said['holds']} hold, {said['fails']} fail, and {said['undecided'] + said['equal or not']} are" in text
 
 
 def test_a_number_that_is_printed_twice_counts_once():
-    assert state_reproduction(LEDGER) != state_reproduction(LEDGER.assign(same_as=""))
+    assert state_reproduction(LEDGER, VERDICTS) != state_reproduction(LEDGER.assign(same_as=""), VERDICTS)

@@ -41,6 +41,7 @@ def claims():
     frame["reason"], frame["reading"], frame["reading_verdict"] = "", np.nan, ""
     frame.loc[0, ["reading", "reading_verdict"]] = [3780.0, "differs"]
     frame.loc[2, "reason"] = "needs LOS"
+    frame["relations"] = ["", "", "", "holds 2, fails 1"]
     frame["noise_verdict"], frame["weighted"], frame["weighted_verdict"] = "", np.nan, ""
     frame.loc[1, ["noise_verdict", "weighted", "weighted_verdict"]] = ["differs", 0.31, "differs"]
     return frame

@@ -7,6 +7,9 @@ import pytest
 import yaml
 
 from clustcal.experiments import ledger
+from clustcal.experiments.deep import judgement, study
+from clustcal.experiments.deep.further_statements import Known
+from clustcal.experiments.deep.tables import STAND_INS
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import COLUMNS
 from clustcal.experiments.tabular.readings import cluster_tables as clusters
@@ -97,15 +100,31 @@ def test_images_that_calibration_makes_worse():
 
 def test_stored_verdicts_follow_from_the_results():
     stored = ledger.read_ledger(RESULTS / "claims.csv")
+    deep = Known(RESULTS)
     fresh = ledger.make_ledger(
-        read_rows(RESULTS), weighted=read_rows(RESULTS, "weighted"), clusters=clusters.read(RESULTS)
+        read_rows(RESULTS), weighted=read_rows(RESULTS, "weighted"), clusters=clusters.read(RESULTS), deep=deep
     )
     assert ledger.compare_ledgers(stored, fresh) == []
+    assert judgement.compare(judgement.read_verdicts(RESULTS), judgement.judge_all(deep)) == []
+
+
+def test_every_statement_of_the_rules_is_judged_and_no_other():
+    rules = yaml.safe_load((RESULTS / "deep" / "relations.yml").read_text(encoding="utf-8"))
+    verdicts = judgement.read_verdicts(RESULTS)
+    judged = verdicts.loc[verdicts["kind"] == judgement.STATEMENT, "id"]
+    assert set(judged) == {statement["id"] for statement in rules["statements"]}
+    assert set(verdicts["verdict"]) <= set(rules["verdicts"])
+
+
+def test_the_networks_that_are_judged_are_those_of_the_rules():
+    rules = yaml.safe_load((RESULTS / "deep" / "relations.yml").read_text(encoding="utf-8"))
+    ours = {name: {"judged": one.judged, "beside": list(one.beside)} for name, one in STAND_INS.items()}
+    assert ours == rules["networks"]
 
 
 def test_every_column_of_the_results_is_explained():
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
-    assert [column for column in COLUMNS if f"`{column}`" not in text] == []
+    assert [column for column in (*COLUMNS, *study.COLUMNS) if f"`{column}`" not in text] == []
 
 
 def test_blocked_numbers_are_as_many_as_the_deviations_say():

@@ -24,6 +24,7 @@ from clustcal import (
 from clustcal.experiments.methods import Uncalibrated
 
 SEEDS = (0, 1, 2, 3, 4)
+TEST_SHARE = 0.5
 N_CLUSTERS = (4, 10, 25, 50)
 SHRINKAGES = (0.05, 1.0, 5.0, 10.0)
 TEMPERATURES = (1.0, 0.1)  # of the memberships: the paper's, and ours
@@ -105,7 +106,7 @@ def halve(part, seed):
     calibration, test : Part
     """
     rows = np.arange(len(part.y))
-    halves = train_test_split(rows, test_size=0.5, stratify=part.y, random_state=seed)
+    halves = train_test_split(rows, test_size=TEST_SHARE, stratify=part.y, random_state=seed)
     return tuple(
         Part(part.P[half], part.y[half], {name: Z[half].astype(np.float64) for name, Z in part.Z.items()})
         for half in map(np.sort, halves)

@@ -6,44 +6,15 @@ The rules are in ``results/deep/relations.yml``. Builds on `relations` for what 
 import numpy as np
 import pandas as pd
 
-from clustcal.experiments.deep.relations import CLUSTERED, find_relations
+from clustcal.experiments.deep.relations import find_relations
+from clustcal.experiments.deep.tables import CHOICES, METRICS, STAND_INS, choose_cells, most_frequent_cell
 
-# The paper's columns, and ours.
-METRICS = {"NLL": "nll", "Brier": "brier", "ECE": "ada_ece", "Acc": "accuracy"}
-CHOICES = {"K": "n_clusters", "shrinkage": "shrinkage"}
-PAPER_TEMPERATURE = 1.0
+__all__ = ["VERDICTS", "choose_cells", "find_common", "find_sign", "judge"]
+
 RATIO_MARGIN = 0.01
 RATIO_FACTOR = 2.0
-VERDICTS = ("holds", "fails", "undecided", "equal or not", "blocked")
+VERDICTS = ("holds", "fails", "undecided", "equal or not", "blocked", "not attempted")
 OPEN, EQUAL = "open", "equal"
-
-
-def choose_cells(rows, temperature=PAPER_TEMPERATURE):
-    """Return the methods of one network under the paper's names, a clustered one with the cell chosen for it.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of one network, as the store of the study has them.
-    temperature : float
-        Of the memberships.
-
-    Returns
-    -------
-    table : DataFrame
-        One row per seed and ``method``, with all columns of `rows`. Of the cells of a clustered method (layer, K and
-        shrinkage) that of the lowest cross-validated log-loss within the calibration half is kept, for each seed.
-    """
-    without = rows[rows["layer"] == ""]
-    cells = rows[(rows["layer"] != "") & (rows["temperature"] == temperature)]
-    chosen = cells.loc[cells.groupby(["seed", "calibrator"])["nll_cv"].idxmin()]
-    return pd.concat(
-        [
-            without.assign(method=without["calibrator"]),
-            chosen.assign(method=chosen["calibrator"] + CLUSTERED),
-        ],
-        ignore_index=True,
-    )
 
 
 def judge(tables, relations=None):
@@ -52,23 +23,27 @@ def judge(tables, relations=None):
     Parameters
     ----------
     tables : dict of str to DataFrame
-        By the paper's name of a data set, what `choose_cells` returns for the network that stands for it. What is not
-        there is blocked.
+        By the paper's name of a data set, what `choose_cells` returns for the network that stands for it.
     relations : DataFrame, optional
         By default `find_relations`.
 
     Returns
     -------
     judged : DataFrame
-        The relations with two more columns: ``ours``, in the form of ``expected``, and the ``verdict``.
+        The relations with three more columns: ``ours``, in the form of ``expected``; ``splits``, how many both methods
+        have; and the ``verdict``. Where no network may stand for the paper's it is "blocked", where one lacks the rows
+        "not attempted".
     """
     relations = find_relations() if relations is None else relations
     lines = []
     for relation in relations.itertuples(index=False):
         table = tables.get(relation.dataset)
-        ours = None if table is None else _ours(relation, table)
-        verdict = "blocked" if ours is None else _verdict(relation, ours)
-        lines.append({"ours": "" if ours is None else ours, "verdict": verdict})
+        ours, splits = (None, 0) if table is None else _ours(relation, table)
+        if ours is None:
+            is_blocked = table is None and STAND_INS[relation.dataset].judged is None
+            lines.append({"ours": "", "splits": 0, "verdict": "blocked" if is_blocked else "not attempted"})
+        else:
+            lines.append({"ours": ours, "splits": splits, "verdict": _verdict(relation, ours)})
     return pd.concat([relations.reset_index(drop=True), pd.DataFrame(lines)], axis=1)
 
 
@@ -104,34 +79,39 @@ def find_sign(one, two, last_digit):
     return "higher" if (difference > 0).all() else OPEN
 
 
+def find_common(table, one, two, column):
+    """Return a metric of two methods on the splits that both have: two arrays of shape (n_splits,)."""
+    values = table[table["method"].isin([one, two])].pivot_table(index="seed", columns="method", values=column).dropna()
+    return values[one].to_numpy(), values[two].to_numpy()
+
+
 def _ours(relation, table):
-    """Our side of a relation, in the form of what is expected; None where the table lacks a method."""
+    """Our side of a relation, in the form of what is expected, and the number of splits; None where a method lacks."""
     if relation.kind in ("first", "last"):
         return _place(relation, table)
-    column = CHOICES.get(relation.metric) or METRICS[relation.metric]
-    values = table.pivot_table(index="seed", columns="method", values=column)
-    if not {relation.method, relation.against or relation.method} <= set(values.columns):
-        return None
+    methods = [relation.method, relation.against or relation.method]
+    if not set(methods) <= set(table["method"]):
+        return None, 0
     if relation.kind == "choice":
-        chosen = table[table["method"] == relation.method]
-        cell = chosen.groupby(list(CHOICES.values())).size().idxmax()  # of equally frequent ones the smallest
-        return f"{cell[list(CHOICES).index(relation.metric)]:g}"
-    one, two = values[relation.method], values[relation.against]
+        cell = dict(zip(CHOICES, most_frequent_cell(table, relation.method)[1:], strict=True))
+        return f"{cell[relation.metric]:g}", int((table["method"] == relation.method).sum())
+    one, two = find_common(table, *methods, METRICS[relation.metric])
     if relation.kind.startswith("ratio"):
-        return f"{1 - one.mean() / two.mean():.4f}"
-    return find_sign(one, two, _last_digit(relation.printed))
+        return f"{1 - one.mean() / two.mean():.4f}", len(one)
+    return find_sign(one, two, _last_digit(relation.printed)), len(one)
 
 
 def _place(relation, table):
     """The method that is first or last among those that the paper's table lists."""
     listed = {*relation.listed.split("; ")}
-    means = table.groupby("method")[METRICS[relation.metric]].mean()
+    by_method = table.groupby("method")[METRICS[relation.metric]]
+    means = by_method.mean()
     if not listed <= set(means.index):
-        return None
+        return None, 0
     lower_is_better = relation.metric != "Acc"
     takes_least = lower_is_better == (relation.kind == "first")
     means = means[sorted(listed)]
-    return means.idxmin() if takes_least else means.idxmax()
+    return (means.idxmin() if takes_least else means.idxmax()), int(by_method.size()[sorted(listed)].min())
 
 
 def _verdict(relation, ours):

@@ -159,7 +159,7 @@ def run_unit(part, unit):
     # One thread, as in the tabular study: its times can be compared, and sums are taken in one order.
     with threadpool_limits(1):
         cal, test = design.halve(part, unit.seed)
-        rows = _run_cells(cal, test, unit) if unit.layer else _run_global(cal, test, unit)
+        rows = run_cells(cal, test, unit) if unit.layer else _run_global(cal, test, unit)
     common = {
         "dataset": unit.study,
         "seed": unit.seed,
@@ -208,23 +208,15 @@ def fit_path(calibrator, cal, test, clusters, shrinkages, temperature):
         yield shrinkage, Q, {"fit_seconds": fitted - start, "predict_seconds": process_time() - fitted}
 
 
-def _run_global(cal, test, unit):
-    methods = design.get_global_methods(design.count_classes(cal.P), bool(cal.Z))
-    layer = next(iter(cal.Z), None)
-    for name, method in methods.items():
-        calibrator = clone(method)
-        if "random_state" in calibrator.get_params(deep=False):
-            calibrator.set_params(random_state=unit.seed)
-        Z_cal, Z_test = (None, None) if layer is None else (cal.Z[layer], test.Z[layer])
-        start = process_time()
-        calibrator.fit(cal.P, cal.y, Z_cal)
-        fitted = process_time()
-        Q = calibrator.predict_proba(test.P, Z_test)
-        seconds = {"fit_seconds": fitted - start, "predict_seconds": process_time() - fitted}
-        yield {"calibrator": name, **NO_CLUSTERS, **_judge(test.y, Q), **_rounded(seconds)}
+def run_cells(cal, test, unit):
+    """Yield the rows of one clustering: every family of the unit at every shrinkage and temperature.
 
-
-def _run_cells(cal, test, unit):
+    Parameters
+    ----------
+    cal, test : Part
+    unit : Unit
+        With a layer of the parts.
+    """
     families = design.get_families(design.count_classes(cal.P))
     names = unit.families.split("+")
     chosen = [families[name] for name in names]
@@ -262,6 +254,22 @@ def _run_cells(cal, test, unit):
                     **_judge(test.y, Q),
                     **_rounded(clustering | seconds),
                 }
+
+
+def _run_global(cal, test, unit):
+    methods = design.get_global_methods(design.count_classes(cal.P), bool(cal.Z))
+    layer = next(iter(cal.Z), None)
+    for name, method in methods.items():
+        calibrator = clone(method)
+        if "random_state" in calibrator.get_params(deep=False):
+            calibrator.set_params(random_state=unit.seed)
+        Z_cal, Z_test = (None, None) if layer is None else (cal.Z[layer], test.Z[layer])
+        start = process_time()
+        calibrator.fit(cal.P, cal.y, Z_cal)
+        fitted = process_time()
+        Q = calibrator.predict_proba(test.P, Z_test)
+        seconds = {"fit_seconds": fitted - start, "predict_seconds": process_time() - fitted}
+        yield {"calibrator": name, **NO_CLUSTERS, **_judge(test.y, Q), **_rounded(seconds)}
 
 
 def _validation_losses(results, families):
