@@ -208,7 +208,7 @@ def find_seconds(known):
     """
     table = known.measured("overhead")
     names = [one.judged for one in STAND_INS.values()]
-    table = table if table.empty else table[table["name"].isin(names)]
+    table = table if table.empty else table[table["name"].isin(names) & (table["rows"] == "half")]
     if table.empty:
         raise MissingRows("overhead.csv")
     columns = [name for name in table.columns if name.endswith("_seconds")]

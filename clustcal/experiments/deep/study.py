@@ -251,9 +251,21 @@ def run_cells(cal, test, unit):
                     "shrinkage": shrinkage,
                     "temperature": temperature,
                     "nll_cv": losses[name, shrinkage, temperature],
-                    **_judge(test.y, Q),
+                    **judge(test.y, Q),
                     **_rounded(clustering | seconds),
                 }
+
+
+def judge(y, Q):
+    """Return the metrics of the paper's tables for probabilities Q (n, L) and class numbers y."""
+    n_classes = Q.shape[1]
+    labels = None if n_classes == 2 else np.arange(n_classes)
+    Q = Q[:, 1] if n_classes == 2 else Q
+    found = {name: getattr(metrics, name)(y, Q, labels=labels) for name in ("brier", "accuracy", "ada_ece", "ece")}
+    found["nll"] = metrics.log_loss(y, Q, labels=labels)
+    if n_classes == 2:
+        found["auc"] = metrics.roc_auc(y, Q)
+    return {name: float(found[name]) for name in METRICS if name in found}
 
 
 def _run_global(cal, test, unit):
@@ -269,7 +281,7 @@ def _run_global(cal, test, unit):
         fitted = process_time()
         Q = calibrator.predict_proba(test.P, Z_test)
         seconds = {"fit_seconds": fitted - start, "predict_seconds": process_time() - fitted}
-        yield {"calibrator": name, **NO_CLUSTERS, **_judge(test.y, Q), **_rounded(seconds)}
+        yield {"calibrator": name, **NO_CLUSTERS, **judge(test.y, Q), **_rounded(seconds)}
 
 
 def _validation_losses(results, families):
@@ -282,17 +294,6 @@ def _unit_rows(Z):
     from sklearn.preprocessing import normalize
 
     return normalize(Z)
-
-
-def _judge(y, Q):
-    n_classes = Q.shape[1]
-    labels = None if n_classes == 2 else np.arange(n_classes)
-    Q = Q[:, 1] if n_classes == 2 else Q
-    found = {name: getattr(metrics, name)(y, Q, labels=labels) for name in ("brier", "accuracy", "ada_ece", "ece")}
-    found["nll"] = metrics.log_loss(y, Q, labels=labels)
-    if n_classes == 2:
-        found["auc"] = metrics.roc_auc(y, Q)
-    return {name: float(found[name]) for name in METRICS if name in found}
 
 
 def _rounded(seconds):
