@@ -6,6 +6,7 @@ from clustcal.experiments.deep import design, study
 from clustcal.experiments.deep.outputs import COLUMNS as NETWORK_COLUMNS
 
 LAYERS = ("cls", "mean")
+GIVEN = ("calibrator", "layer", "n_clusters", "shrinkage", "temperature", "seed")
 
 
 def make_rows(name, n_classes, nll, layers=LAYERS, seeds=design.SEEDS):
