@@ -8,9 +8,11 @@ and at the layer, K and shrinkage that were chosen most often. Beside them stand
 
 import argparse
 import json
+import math
 import resource
 import subprocess
 import sys
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
 
@@ -21,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from clustcal import SoftKMeans
 from clustcal.calibrators.soft_kmeans import squared_distances
+from clustcal.core import solvers
 from clustcal.experiments.deep import design, measured, study
 from clustcal.experiments.deep.outputs import load_outputs, read_table
 from clustcal.experiments.deep.tables import CLUSTERED, PAPER_TEMPERATURE, find_tables, most_frequent_cell, read_rows
@@ -33,6 +36,7 @@ LONG = 5.0
 ALL_ROWS = "tiny-imagenet-1000"  # the study with the most classes: all of its rows at once
 LARGE_CELL = ("pooled", 10, 1.0)
 LARGE_FAMILIES = ("TS", "Vector")
+FEW_STEPS = 5  # of L-BFGS, where memory alone is asked for
 
 
 def measure(unit):
@@ -50,7 +54,8 @@ def measure_here(unit, load=load_outputs):
     Parameters
     ----------
     unit : dict
-        ``name``, ``rows`` ("half" of them, or "all"), ``family``, ``layer``, ``n_clusters`` and ``shrinkage``.
+        ``name``, ``rows`` ("half" of them, or "all", for the memory alone: fits are stopped), ``family``, ``layer``,
+        ``n_clusters`` and ``shrinkage``.
     load : callable
         From the name of a network to its `Outputs`.
 
@@ -69,7 +74,8 @@ def measure_here(unit, load=load_outputs):
     Z_cal, Z_test = cal.Z[unit["layer"]], test.Z[unit["layer"]]
     family = design.get_families(design.count_classes(cal.P))[unit["family"]]
     before = find_peak_mb()
-    with threadpool_limits(1):
+    for_memory = unit["rows"] == "all"
+    with threadpool_limits(1), stopped_fits(FEW_STEPS) if for_memory else nullcontext():
         global_seconds, fitted = find_least_seconds(lambda: clone(family).fit(cal.P, cal.y))
         global_predict_seconds, _ = find_least_seconds(lambda: fitted.predict_proba(test.P))
         clustering_seconds, kmeans = find_least_seconds(
@@ -87,14 +93,25 @@ def measure_here(unit, load=load_outputs):
         "n": len(cal.y),
         "n_classes": design.count_classes(cal.P),
         "width": Z_cal.shape[1],
-        "global_seconds": global_seconds,
-        "clustered_seconds": clustered_seconds - min(predict),
+        "global_seconds": math.nan if for_memory else global_seconds,
+        "clustered_seconds": math.nan if for_memory else clustered_seconds - min(predict),
         "clustering_seconds": clustering_seconds,
         "global_predict_seconds": global_predict_seconds,
         "clustered_predict_seconds": min(predict),
         "before_mb": before,
         "peak_mb": find_peak_mb(),
     }
+
+
+@contextmanager
+def stopped_fits(steps):
+    """Let L-BFGS stop after a few steps: its memory is then that of all of them."""
+    before = dict(solvers.QUASI_NEWTON)
+    solvers.QUASI_NEWTON.update(maxiter=steps)
+    try:
+        yield
+    finally:
+        solvers.QUASI_NEWTON.update(before)
 
 
 def find_least_seconds(work):

@@ -1,4 +1,4 @@
-"""Dirichlet calibration by its authors' own library beside ours, on 100 classes.
+"""Dirichlet calibration by its authors' own library beside ours, on 100 classes and on six.
 
 ``python -m clustcal.experiments.deep.reference_dirichlet`` writes ``results/deep/reference_dirichlet.csv``; it can be
 stopped, and then goes on. It needs the package dirichletcal (0.5.3, by the authors of the method), which wants
@@ -10,6 +10,7 @@ all classes. Both forms are run: "reference" has the same penalty as ours, "refe
 """
 
 import argparse
+from itertools import product
 from pathlib import Path
 from time import process_time
 
@@ -21,7 +22,7 @@ from clustcal.experiments.deep.outputs import load_outputs
 from clustcal.experiments.results import FOLDER
 
 PATH = FOLDER / "deep" / "reference_dirichlet.csv"
-STUDY = "cifar100-overconfident"
+STUDIES = ("cifar100-overconfident", "emotion")  # the first is judged
 LAST_ROW_OFF = {"reference": False, "reference, last row off": True}
 METHODS = ("base", "ours", *LAST_ROW_OFF)
 
@@ -34,9 +35,11 @@ def measure(unit, load=load_outputs):
     with threadpool_limits(1):
         Q_cal, Q_test = calibrate(unit["method"], cal, test)
     seconds = process_time() - started
-    metrics = study.judge(test.y, Q_test)
     nll_cal = float(-np.log(Q_cal[np.arange(len(cal.y)), cal.y]).mean())
-    return [{"n": len(cal.y), "nll_cal": nll_cal} | metrics | {"seconds": seconds}]
+    more = {"seconds": seconds, "largest_difference": np.nan}
+    if unit["method"] in LAST_ROW_OFF:
+        more["largest_difference"] = float(np.abs(Q_test - calibrate("ours", cal, test)[1]).max())
+    return [{"n": len(cal.y), "nll_cal": nll_cal} | study.judge(test.y, Q_test) | more]
 
 
 def calibrate(method, cal, test, penalty=design.PENALTY):
@@ -71,10 +74,12 @@ def read(folder=FOLDER):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", default=list(STUDIES))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(design.SEEDS))
     parser.add_argument("--to", type=Path, default=PATH)
     options = parser.parse_args(arguments)
-    units = [{"name": STUDY, "seed": seed, "method": method} for seed in options.seeds for method in METHODS]
+    parts = product(options.names, options.seeds, METHODS)
+    units = [{"name": name, "seed": seed, "method": method} for name, seed, method in parts]
     print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
 
 

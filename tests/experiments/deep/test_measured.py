@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from sklearn.metrics import silhouette_samples
 
+from clustcal.core import solvers
 from clustcal.experiments.deep import (
     confidence_signal,
     design,
@@ -121,7 +122,10 @@ class TestOverhead:
         assert (row["n"], row["n_classes"], row["width"]) == (300, 3, 5)
         assert all(row[name] > 0 for name in row if name.endswith("_seconds"))
         assert row["peak_mb"] >= row["before_mb"] > 50
-        assert overhead.measure_here(unit | {"rows": "all"}, load=lambda name: outputs)["n"] == 600
+        of_all = overhead.measure_here(unit | {"rows": "all"}, load=lambda name: outputs)
+        assert of_all["n"] == 600
+        assert np.isnan(of_all["global_seconds"])  # its fits were stopped
+        assert solvers.QUASI_NEWTON["maxiter"] > 1000
 
     def test_the_papers_families_are_averaged_over_the_judged_networks(self, tmp_path):
         cells = [("emotion", "Vector", 1.0), ("imdb-overconfident", "Platt", 3.0), ("cifar100-resnet20", "TS", 9.0)]
