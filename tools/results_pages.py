@@ -6,11 +6,14 @@ A page has the place for it:
     ```
 
 `insert` puts the text there before a page is read, so that headings and links are those of the page itself, in the book
-as in its notebooks. `BLOCKS` lists what can be asked for.
+as in its notebooks. `BLOCKS` lists what can be asked for. The README, which no program reads before it is shown, holds
+the state of the reproduction as text: ``python tools/results_pages.py`` brings it up to date.
 """
 
 import re
+import textwrap
 from html import escape
+from pathlib import Path
 
 import pandas as pd
 
@@ -43,6 +46,7 @@ COLUMNS = (
     "Kind",
     "Function",
 )
+OPENING, README_WIDTH = "The paper prints ", 132  # of the statement in the README
 RELATION_VERDICTS = ("holds", "fails", "undecided", "equal or not")
 # The chapter that shows the numbers of a group, beside the page of the ledger.
 CHAPTERS = {
@@ -296,3 +300,16 @@ BLOCKS = {
     "state of the reproduction": lambda: state_reproduction(_ledger(), read_verdicts(FOLDER)),
     "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'"), searched=False),
 }
+
+
+def update_readme(path):
+    """Put the state of the reproduction, as the ledger has it, in the place of what the README says of it."""
+    text = path.read_text(encoding="utf-8")
+    start = text.index(OPENING)
+    stop = text.index("\n\n", start)
+    stated = textwrap.fill(BLOCKS["state of the reproduction"](), README_WIDTH)
+    path.write_text(text[:start] + stated + text[stop:], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update_readme(Path(__file__).resolve().parents[1] / "README.md")

@@ -30,7 +30,7 @@ NOT_YET = {
     "images": "no results yet for {study}",
     "text": "no results yet for {study}",
     "deep-text": "no results yet for {study}",
-    "overhead": "the cost of calibration on networks has not been measured",
+    "overhead": "the cost of calibration has not been measured on all networks",
     "datasets": "no loader of ours reads it",
 }
 # Numbers that come from a network: ours is another.

@@ -1,7 +1,7 @@
 """What the front pages say of the reproduction is what the ledger says."""
 
 from book_sources import ROOT
-from results_pages import BLOCKS, state_reproduction
+from results_pages import BLOCKS, state_reproduction, update_readme
 
 from clustcal.experiments.deep.judgement import read_verdicts
 from clustcal.experiments.ledger import JUDGED, read_ledger
@@ -17,6 +17,13 @@ def read(path):
 
 def test_readme_has_the_sentences_of_the_ledger():
     assert state_reproduction(LEDGER, VERDICTS) in " ".join(read("README.md").split())
+
+
+def test_the_readme_can_be_brought_up_to_date(tmp_path):
+    stale = read("README.md").replace("numbers", "numbres")
+    (tmp_path / "README.md").write_text(stale, encoding="utf-8")
+    update_readme(tmp_path / "README.md")
+    assert (tmp_path / "README.md").read_text(encoding="utf-8").replace("numbres", "numbers") == read("README.md")
 
 
 def test_welcome_page_takes_them_from_the_ledger():

@@ -153,11 +153,11 @@ def find_gaps(P, y):
 
 
 def find_units(names, load=load_outputs):
-    """Return the units of some studies."""
+    """Return the units of some studies, those of the paper's layer first."""
     units = []
     for name in names:
         layers = ("coverage",) if name == STROKE else tuple(load(design.STUDIES[name].network).representations)
-        units += [{"name": name, "seed": seed, "layer": layer} for seed in design.SEEDS for layer in layers]
+        units += [{"name": name, "seed": seed, "layer": layer} for layer in layers for seed in design.SEEDS]
     return units
 
 

@@ -100,7 +100,6 @@ def _compute_seconds(known):
     values = {
         f"overhead/deep/{family}/{kind}": Computed(float(seconds.loc[family, f"{kind}_seconds"]))
         for family in FAMILIES
-        if family in seconds.index
         for kind in ("global", "clustered")
     }
     return values | {"overhead/deep/k-means": Computed(float(seconds["clustering_seconds"].mean()))}

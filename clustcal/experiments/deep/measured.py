@@ -50,8 +50,8 @@ def extend(path, units, compute, *, digits=6, progress=True):
 
     names = list(units[0]) if units else []
     table = read(path)
-    known = set() if table.empty else set(table[names].astype(str).itertuples(index=False, name=None))
-    missing = [unit for unit in units if tuple(map(str, unit.values())) not in known]
+    known = {tuple(map(as_key, row)) for row in table[names].itertuples(index=False)} if len(table) else set()
+    missing = [unit for unit in units if tuple(map(as_key, unit.values())) not in known]
     for unit in tqdm(missing, unit="unit", disable=not progress):
         rows = pd.DataFrame([unit | row for row in compute(unit)])
         table = rows if table.empty else pd.concat([table, rows], ignore_index=True)
@@ -59,6 +59,18 @@ def extend(path, units, compute, *, digits=6, progress=True):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda stream, text=text: stream.write(text.encode()))
     return len(missing)
+
+
+def as_key(value):
+    """Return a value as text that is the same before and after it was in a file: 1.0 may come back as 1.
+
+    Examples
+    --------
+    >>> from clustcal.experiments.deep.measured import as_key
+    >>> as_key(1.0) == as_key(1), as_key("cls")
+    (True, 'cls')
+    """
+    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def read(path):

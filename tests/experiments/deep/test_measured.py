@@ -16,9 +16,11 @@ from clustcal.experiments.deep import (
     overhead,
     reference_dirichlet,
     study,
+    summed_loss,
 )
-from clustcal.experiments.deep.further_statements import FAMILIES, Known, find_seconds
+from clustcal.experiments.deep.further_statements import Known, find_seconds
 from clustcal.experiments.deep.outputs import Outputs
+from clustcal.experiments.deep.statements import MissingRows
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,13 @@ class TestExtend:
         assert measured.extend(path, units, compute, progress=False) == 2
         assert calls == [("a", 0), ("a", 1), ("b", 0), ("b", 0), ("b", 1)]
         assert measured.read(path)["value"].tolist() == pytest.approx([0, 0, 1 / 3, 1 / 3] * 2, abs=1e-6)
+
+    def test_numbers_of_units_are_known_again(self, tmp_path):
+        units = [{"name": "a", "shrinkage": 1.0}, {"name": "b", "shrinkage": 0.05}]
+        compute = lambda unit: [{"value": 0}]
+        assert measured.extend(tmp_path / "table.csv", units[:1], compute, progress=False) == 1
+        assert measured.extend(tmp_path / "table.csv", units, compute, progress=False) == 1
+        assert measured.extend(tmp_path / "table.csv", units, compute, progress=False) == 0
 
     def test_without_a_file_the_table_is_empty(self, tmp_path):
         assert measured.read(tmp_path / "nothing.csv").empty
@@ -128,14 +137,24 @@ class TestOverhead:
         assert solvers.QUASI_NEWTON["maxiter"] > 1000
 
     def test_the_papers_families_are_averaged_over_the_judged_networks(self, tmp_path):
-        cells = [("emotion", "Vector", 1.0), ("imdb-overconfident", "Platt", 3.0), ("cifar100-resnet20", "TS", 9.0)]
+        families = {
+            "emotion": {"Vector": 1.0, "Dirichlet": 4.0, "TS": 1.0},
+            "bloodmnist-rebuilt": {"Vector": 2.0, "Dirichlet": 6.0, "TS": 1.0},
+            "cifar100-overconfident": {"Vector": 3.0, "Dirichlet": 8.0, "TS": 1.0},
+            "cifar100-resnet20": {"Vector": 90.0, "TS": 90.0},  # beside the judged ones
+            "imdb-overconfident": {"Platt": 6.0, "Beta": 5.0, "TS": 5.0},
+        }
+        cells = [(name, family, value) for name, found in families.items() for family, value in found.items()]
         units = [{"name": name, "rows": "half", "family": family, "seconds": s} for name, family, s in cells]
         units += [{"name": "emotion", "rows": "all", "family": "Vector", "seconds": 50.0}]
         compute = lambda unit: [{"global_seconds": unit["seconds"], "clustered_seconds": 2 * unit["seconds"]}]
-        measured.extend(tmp_path / "deep" / "overhead.csv", units, compute, progress=False)
-        seconds = find_seconds(Known(tmp_path))
-        assert set(seconds.index) <= set(FAMILIES)
-        assert seconds["global_seconds"].to_dict() == {"Vector": 2.0}
+        path = tmp_path / "deep" / "overhead.csv"
+        measured.extend(path, units[:-4], compute, progress=False)
+        with pytest.raises(MissingRows, match="IMDB"):
+            find_seconds(Known(tmp_path))
+        measured.extend(path, units, compute, progress=False)
+        seconds = find_seconds(Known(tmp_path))["global_seconds"].to_dict()
+        assert seconds == {"Beta": 5.0, "Vector": 3.0, "Dirichlet": 6.0, "TS": 2.0}  # (1 + 2 + 3 + 6) / 4 and so on
 
 
 def test_a_clustered_fit_on_a_path_is_that_from_its_own_start(outputs):
@@ -161,3 +180,22 @@ class TestReferenceDirichlet:
         cal, test = design.halve(design.prepare(outputs), 0)
         ours, theirs = (reference_dirichlet.calibrate(method, cal, test)[1] for method in ("ours", "reference"))
         np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+class TestSummedLoss:
+    def test_against_a_sum_a_shrinkage_is_that_much_weaker(self, outputs):
+        """With n rows and one cluster lambda against the sum is lambda / n against the mean: by the solver itself."""
+        cal, test = design.halve(design.prepare(outputs), 0)
+        fitted = design.get_families(3)["Vector"].fit(cal.P[::2], cal.y[::2])  # not the optimum of all rows
+        ones = np.ones((300, 1))
+        found = summed_loss.fit_forms(fitted, cal, test, ones, ones, shrinkage=3.0)
+        weaker = summed_loss.fit_forms(fitted, cal, test, ones, ones, shrinkage=3.0 / 300)
+        np.testing.assert_allclose(found["sum"], weaker["mean"], atol=1e-7)
+        moved = {form: np.abs(found[form] - found["global"]).max() for form in ("mean", "sum")}
+        assert moved["sum"] > 5 * moved["mean"] > 0
+
+    def test_a_unit_has_every_family_in_three_forms(self, outputs):
+        rows = summed_loss.measure({"name": "emotion", "seed": 0}, load=lambda name: outputs)
+        assert [(row["family"], row["loss"]) for row in rows] == [
+            (family, loss) for family in ("Vector", "Dirichlet", "TS") for loss in ("global", "mean", "sum")
+        ]
