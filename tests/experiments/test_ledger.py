@@ -7,9 +7,15 @@ import pandas as pd
 import pytest
 
 from clustcal.experiments import ledger
+from clustcal.experiments.deep.further_statements import Known
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import PAPER_DATASETS, STAND_INS
+<<<<<<< HEAD
+=======
+from clustcal.experiments.verdicts import Computed, find_noise, find_tolerance, judge
+from tests.experiments.deep.made_up_rows import make_rows
+>>>>>>> 2caee17 (Measure the geometry of IMDB, and test what the ledger says of networks)
 from tests.experiments.tabular.rows import make_paper_rows, make_variants
 
 EVERY = [*PAPER_DATASETS.values(), *STAND_INS.values()]
@@ -241,3 +247,43 @@ class TestDigits:
     )
     def test_one_digit_more_than_printed(self, value, half_digit, text):
         assert ledger.as_printed(value, half_digit) == text
+
+
+@pytest.fixture(scope="module")
+def with_networks(tmp_path_factory):
+    known = Known(tmp_path_factory.mktemp("results"))
+    nll = lambda calibrator, layer, n_clusters, shrinkage, temperature, seed: 0.2 + 0.01 * seed + n_clusters / 1000
+    frames = [make_rows("emotion", 6, nll), make_rows("tiny-imagenet", 200, nll, layers=("pooled",))]
+    known.rows = pd.concat(frames, ignore_index=True)
+    return ledger.make_ledger(Store("nowhere").read(), deep=known).set_index("id")
+
+
+class TestNetworks:
+    """Numbers on images and texts stand beside ours, whose levels are those of other networks."""
+
+    def test_ours_stands_beside_and_is_not_judged(self, with_networks):
+        line = with_networks.loc["text/Emotion/TS clustered/NLL"]
+        assert line["verdict"] == "other model"
+        assert line["ours"] == pytest.approx(0.22 + 0.004)
+        assert line["sd"] == pytest.approx(0.01 * np.sqrt(2.5))
+        assert np.isnan(line["tolerance"])
+        assert line["noise_verdict"] == ""
+        assert with_networks.loc["text/Emotion/TS clustered/K", "ours"] == 4
+
+    def test_its_relations_are_judged(self, with_networks):
+        """Higher than base and global, as printed against the global one; the ratios are within 0.01 or are not."""
+        assert with_networks.loc["text/Emotion/TS clustered/NLL", "relations"] == "fails 2, holds 2"
+        assert with_networks.loc["text/IMDB/TS/NLL", "relations"] == "not attempted 2"
+
+    def test_imagenet_is_blocked_and_has_an_open_value(self, with_networks):
+        line = with_networks.loc["images/ImageNet/TS/NLL"]
+        assert (line["verdict"], line["open"]) == ("blocked", pytest.approx(0.221))
+        assert np.isnan(line["ours"])
+
+    def test_a_network_without_rows_is_named(self, with_networks):
+        line = with_networks.loc["text/IMDB/TS/NLL"]
+        assert (line["verdict"], line["reason"]) == ("not attempted", "no results yet for imdb-overconfident")
+
+    def test_settings_are_judged_as_settings(self, with_networks):
+        assert with_networks.loc["deep-text/splits", ["verdict", "kind"]].tolist() == ["match", "setting"]
+        assert with_networks.loc["deep-text/share", "ours"] == 50

@@ -12,6 +12,7 @@ every split and layer:
 """
 
 import argparse
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -37,23 +38,19 @@ NETWORKS = tuple(name for name in design.STUDIES if name != "tiny-imagenet-1000"
 
 
 def measure(unit, load=load_outputs):
-    """Return the rows of one study, seed and layer: one for each K.
+    """Return the row of one study, seed, layer and K.
 
     Parameters
     ----------
     unit : dict
-        ``name``, of a study or "stroke", ``seed`` and ``layer``.
+        ``name``, of a study or "stroke", ``seed``, ``layer`` and ``n_clusters``.
     load : callable
         From the name of a network to its `Outputs`.
     """
     with threadpool_limits(1):
         P, y, Z = _calibration_half(unit, load)
-        common = measure_shape(Z, unit["seed"])
-        gaps = find_gaps(P, y)
-        return [
-            {"n_clusters": K, "n": len(Z), "width": Z.shape[1]} | common | measure_clusters(Z, gaps, K, unit["seed"])
-            for K in design.N_CLUSTERS
-        ]
+        clusters = measure_clusters(Z, find_gaps(P, y), unit["n_clusters"], unit["seed"])
+        return [{"n": len(Z), "width": Z.shape[1]} | measure_shape(Z, unit["seed"]) | clusters]
 
 
 def measure_shape(Z, seed=0):
@@ -153,12 +150,15 @@ def find_gaps(P, y):
 
 
 def find_units(names, load=load_outputs):
-    """Return the units of some studies, those of the paper's layer first."""
-    units = []
-    for name in names:
-        layers = ("coverage",) if name == STROKE else tuple(load(design.STUDIES[name].network).representations)
-        units += [{"name": name, "seed": seed, "layer": layer} for layer in layers for seed in design.SEEDS]
-    return units
+    """Return the units of some studies, those of few clusters and of the paper's layer first."""
+    layers_of = {name: ("coverage",) if name == STROKE else _read_layers(name, load) for name in names}
+    return [
+        {"name": name, "seed": seed, "layer": layer, "n_clusters": n_clusters}
+        for n_clusters in design.N_CLUSTERS
+        for name, layers in layers_of.items()
+        for layer in layers
+        for seed in design.SEEDS
+    ]
 
 
 def read(folder=FOLDER):
@@ -166,12 +166,22 @@ def read(folder=FOLDER):
     return measured.read(Path(folder) / "deep" / "geometry.csv")
 
 
+def _read_layers(name, load):
+    return tuple(load(design.STUDIES[name].network).representations)
+
+
+@lru_cache(maxsize=1)
+def _read_part(name, load):
+    study = design.STUDIES[name]
+    return design.prepare(load(study.network), study.only_classes_that_occur)
+
+
 def _calibration_half(unit, load):
     if unit["name"] == STROKE:
         scores = load_scores(STROKE, unit["seed"])
         return scores.P_cal, scores.y_cal, scores.Z_cal[unit["layer"]]
-    study = design.STUDIES[unit["name"]]
-    cal, _ = design.halve(design.prepare(load(study.network), study.only_classes_that_occur), unit["seed"])
+    part = _read_part(unit["name"], load)
+    cal, _ = design.halve(part._replace(Z={unit["layer"]: part.Z[unit["layer"]]}), unit["seed"])
     return cal.P, cal.y, cal.Z[unit["layer"]]
 
 

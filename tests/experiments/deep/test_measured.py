@@ -95,14 +95,16 @@ class TestGeometry:
         assert found["p_value"] == pytest.approx(1 / 201)
         assert geometry.measure_clusters(Z, of_none, 2)["p_value"] > 0.05
 
-    def test_a_unit_gives_a_row_for_each_number_of_clusters(self, outputs):
-        rows = geometry.measure({"name": "emotion", "seed": 0, "layer": "mean"}, load=lambda name: outputs)
-        assert [row["n_clusters"] for row in rows] == [4, 10, 25, 50]
-        assert {(row["n"], row["width"]) for row in rows} == {(300, 5)}
+    def test_a_unit_is_measured_on_the_half_that_calibrates(self, outputs):
+        unit = {"name": "emotion", "seed": 0, "layer": "mean", "n_clusters": 10}
+        (row,) = geometry.measure(unit, load=lambda name: outputs)
+        assert (row["n"], row["width"]) == (300, 5)
+        assert list(row)[2:7] == ["mean_cosine", "mean_cosine_centred", "variance_1", "variance_2", "variance_10"]
 
     def test_stroke_is_measured_on_its_shipped_scores(self):
-        (unit,) = [unit for unit in geometry.find_units([geometry.STROKE]) if unit["seed"] == 0]
-        assert geometry.measure(unit)[0]["n"] == 1022
+        units = geometry.find_units([geometry.STROKE])
+        assert len(units) == 5 * 4
+        assert geometry.measure(units[0])[0]["n"] == 1022
 
 
 class TestConfidenceSignal:
