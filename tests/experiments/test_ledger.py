@@ -11,11 +11,7 @@ from clustcal.experiments.deep.further_statements import Known
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import PAPER_DATASETS, STAND_INS
-<<<<<<< HEAD
-=======
-from clustcal.experiments.verdicts import Computed, find_noise, find_tolerance, judge
 from tests.experiments.deep.made_up_rows import make_rows
->>>>>>> 2caee17 (Measure the geometry of IMDB, and test what the ledger says of networks)
 from tests.experiments.tabular.rows import make_paper_rows, make_variants
 
 EVERY = [*PAPER_DATASETS.values(), *STAND_INS.values()]

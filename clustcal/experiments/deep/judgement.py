@@ -39,7 +39,7 @@ def judge_all(known):
         relations = judge({paper: tables[study] for paper, study in study_of.items() if study in tables})
         relations = relations[relations["dataset"].isin(study_of)]
         if role == BESIDE:  # what a network cannot have, such as clusters without features, says nothing
-            relations = relations[relations["verdict"] != "not attempted"]
+            relations = relations[relations["ours"] != ""]
         frames.append(relations.assign(part="", role=role, study=relations["dataset"].map(study_of).fillna("")))
     lines = statements.judge_statements(statements.STATEMENTS, known.tables)
     lines += statements.judge_statements(further_statements.STATEMENTS, known)

@@ -31,7 +31,7 @@ def compute(known):
     -------
     values : dict of str to Computed
     """
-    return SETTINGS | compute_cells(known.tables) | _compute_imdb(known.tables) | _compute_seconds(known)
+    return SETTINGS | compute_cells(known.tables) | compute_imdb(known.tables) | _compute_seconds(known)
 
 
 def compute_open(known):
@@ -71,8 +71,8 @@ def compute_cells(tables):
     return values
 
 
-def _compute_imdb(tables):
-    """The four figures of the text on IMDB: reductions by the best global and bin-wise method, and two log-losses."""
+def compute_imdb(tables):
+    """Return the figures of the text on IMDB: reductions by the best global and bin-wise method, and two log-losses."""
     if "IMDB" not in tables:
         return {}
     nll = tables["IMDB"].pivot_table(index="seed", columns="method", values="nll")

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
+from clustcal.experiments.deep.outputs import Outputs
+
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "is", "good", "bad", "very", "dull", "bright"]
 
 
@@ -67,3 +69,14 @@ def raw_data():
     if not folder:
         pytest.skip("CLUSTCAL_DATA_DIR is not set: no raw data to test on")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def outputs():
+    """Six hundred rows of three classes; Z has two directions, and in one of the two groups the forecasts are noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 3
+    group = rng.integers(0, 2, 600)
+    logits = rng.normal(size=(600, 3)) + 2 * np.eye(3)[y] * group[:, None]
+    Z = rng.normal(size=(600, 5)) * 0.3 + np.where(group[:, None] == 1, [3, 0, 0, 0, 0], [-2, 2, 0, 0, 0])
+    return Outputs(logits, y, np.arange(600), {"cls": Z, "mean": Z[:, ::-1].copy()})

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from clustcal.experiments.deep import further_statements, judgement, statements
+from clustcal.experiments.deep import statements
 from clustcal.experiments.deep.statements import Tables
 from clustcal.experiments.paper import load_claims
 
@@ -115,16 +115,3 @@ def test_a_network_without_rows_is_not_attempted(printed):
     missing = [line["id"] for line in lines if line["verdict"] == "not attempted"]
     assert "imdb-global-reduction" in missing
     assert "emotion-binwise" not in missing
-
-
-def test_nothing_is_judged_without_results(tmp_path):
-    known = further_statements.Known(tmp_path)
-    verdicts = judgement.judge_all(known)
-    assert set(verdicts["verdict"]) == {"blocked", "not attempted"}
-    judgement.write_verdicts(verdicts, tmp_path)
-    again = judgement.read_verdicts(tmp_path)
-    assert judgement.compare(again, verdicts) == []
-    again.loc[0, "verdict"] = "holds"
-    assert judgement.compare(again, verdicts) == [
-        f"{again.loc[0, 'id']} {again.loc[0, 'study']}: the verdicts say 'holds', the results say 'not attempted'."
-    ]

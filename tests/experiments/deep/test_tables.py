@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clustcal.experiments.deep import levels, tables
+from clustcal.experiments.deep import tables
 from clustcal.experiments.paper import load_claims
 from tests.experiments.deep.made_up_rows import make_networks, make_rows
 
@@ -63,13 +63,3 @@ def test_the_most_frequent_cell_is_that_of_most_splits(rows):
     of_ts = table["method"] == "TS clustered"
     table.loc[of_ts & (table["seed"] < 3), ["n_clusters", "shrinkage", "layer"]] = [50, 10.0, "cls"]
     assert tables.most_frequent_cell(table, "TS clustered") == ("cls", 50, 10.0)
-
-
-def test_levels_are_the_papers_where_the_rows_are(rows):
-    found = levels.compute_cells({"Emotion": tables.choose_cells(rows)})
-    assert found["text/Emotion/TS clustered/K"].value == 25
-    assert found["text/Emotion/Binwise-TS/NLL"].value == pytest.approx(0.156)
-    assert found["text/Emotion/Binwise-TS/NLL"].sd == pytest.approx(0.01 * np.sqrt(2.5))
-    assert not [name for name in found if "IMDB" in name]
-    ids = [name for name in PAPER.index if name.startswith("text/Emotion/")]
-    assert set(found) == set(ids)
