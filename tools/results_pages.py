@@ -106,7 +106,7 @@ def state_reproduction(ledger, verdicts):
         f"{len(judged)} others could be judged so far. In runs of our own {measured.sum()} were measured: "
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
         f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
-        f"agree. {count[OTHER_MODEL]} on images and texts stand beside ours from other networks, whose levels cannot "
+        f"agree. On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
         f"be compared; of {holds + fails + undecided + equal} relations and statements judged in their place, by rules "
         f"that were written down beforehand, {holds} hold, {fails} fail, and {undecided + equal} are undecided or "
         f"equal on one side. Of the rest, {count['blocked']} need data that not everybody may have, and "

@@ -52,7 +52,7 @@ def test_the_counts_are_those_of_the_verdicts():
     rest = once[~is_setting & once["verdict"].isin(["other model", "blocked", "not attempted"])]
     assert len(once) - len(judged) - is_setting.sum() == len(rest)
     beside = once[once["verdict"] == "other model"]
-    assert f"{len(beside)} on images and texts stand beside ours" in text
+    assert f"On images and texts {len(beside)} stand beside ours" in text
     assert beside["ours"].notna().all()
 
 
