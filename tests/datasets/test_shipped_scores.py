@@ -16,6 +16,7 @@ from clustcal import _addresses
 from clustcal.calibrators.clustered import ClusteredCalibration
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.datasets import list_datasets, shipped_scores
+from clustcal.datasets.network_scores import network_file
 from clustcal.datasets.shipped_scores import (
     FOLDER,
     REPRESENTATIONS,
@@ -28,13 +29,15 @@ from clustcal.datasets.shipped_scores import (
 
 OPEN = ("adult", "credit_approval", "credit_card_default", "diabetes130", "diabetes130-los", "support2")
 SHIPPED = [*((name, 0) for name in OPEN), *(("stroke", seed) for seed in range(5))]
+NETWORKS = ("bloodmnist", "cifar100", "emotion", "imdb", "tiny-imagenet")
+SEEDS_OF = {name: [0] for name in OPEN} | {name: [0, 1, 2, 3, 4] for name in ("stroke", *NETWORKS)}
 REGISTRY = list_datasets()
 ROWS = {name: REGISTRY.loc[name, "rows"] / 5 for name, _ in SHIPPED}
 POSITIVES = {name: REGISTRY.loc[name, "positives"] / 5 for name, _ in SHIPPED}
 
 
 def test_list_names_every_shipped_seed():
-    assert list_scores() == {name: [0] for name in OPEN} | {"stroke": [0, 1, 2, 3, 4]}
+    assert list_scores() == SEEDS_OF
 
 
 @pytest.mark.parametrize(("name", "seed"), SHIPPED)
@@ -171,7 +174,7 @@ def nll(y, P):
 class TestErrors:
     def test_unknown_name_lists_what_there_is(self):
         with pytest.raises(
-            ValueError, match=r"name is 'titanic'; expected one of \['adult', 'credit_approval', .*, 'support2'\]"
+            ValueError, match=r"name is 'titanic'; expected one of \['adult', 'bloodmnist', .*, 'tiny-imagenet'\]"
         ):
             load_scores("titanic")
 
@@ -208,7 +211,7 @@ class TestWhereThereIsOnlyTheWheel:
         assert [path.name for path in (empty_folder / "score_files").iterdir()] == [self.FILE]
 
     def test_all_names_are_listed_whatever_is_there(self, wheel):
-        assert list_scores() == {name: [0] for name in OPEN} | {"stroke": [0, 1, 2, 3, 4]}
+        assert list_scores() == SEEDS_OF
         assert wheel.asked == []
 
     @pytest.mark.parametrize("defect", ["wrong", "truncated", "missing"])
@@ -256,7 +259,8 @@ def test_checksums_are_those_of_the_files(tmp_path):
 
 
 def test_a_checkout_has_every_file():
-    assert {path.name for path in FOLDER.glob("*.npz")} == {score_file(*shipped) for shipped in SHIPPED}
+    shipped = {score_file(*each) for each in SHIPPED} | {network_file(name) for name in NETWORKS}
+    assert {path.name for path in FOLDER.glob("*.npz")} == shipped
 
 
 STEPS = {"coverage": 1 / 64, "shap": 1 / 256}
