@@ -1,0 +1,161 @@
+"""Tables of images and texts as the chapters show them: rounded, in words where there is nothing yet.
+
+Builds on `tables` for ours beside the paper's, and on `judgement` for verdicts.
+"""
+
+import numpy as np
+import pandas as pd
+
+from clustcal.experiments.deep import design, judgement
+from clustcal.experiments.deep.further_statements import find_paper_layer
+from clustcal.experiments.deep.tables import CLUSTERED, PAPER_TEMPERATURE
+from clustcal.experiments.results import FOLDER
+
+NOT_RUN = "not run yet"
+NONE = "-"
+
+
+def show_scores(compared, dataset, digits=3):
+    """Return NLL, Brier score and AdaECE of a data set of the paper, ours beside it, as text.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        As `tables.compare` returns it.
+    dataset : str
+        The paper's name.
+    digits : int
+        After the decimal point, as the paper prints.
+
+    Returns
+    -------
+    shown : DataFrame of str
+        One line per method; ours is a mean over the splits, of the log-loss with its standard deviation over them.
+    """
+    part = compared.loc[dataset]
+    shown = {}
+    for name in ("NLL", "Brier", "ECE"):
+        shown[name, "paper"] = part[name, "paper"].map(lambda value: f"{value:.{digits}f}")
+        spread = part[name, "sd"] if name == "NLL" else [np.nan] * len(part)
+        pairs = zip(part[name, "ours"], spread, strict=True)
+        shown[name, "ours"] = pd.Series([_with_spread(*pair, digits) for pair in pairs], part.index)
+    return pd.DataFrame(shown)
+
+
+def show_choices(compared, dataset):
+    """Return K, shrinkage and layer of the clustered methods of a data set, ours beside the paper's, as text."""
+    part = compared.loc[dataset]
+    part = part[part.index.str.endswith(CLUSTERED)]
+    shown = {(name, kind): part[name, kind].map(_number) for name in ("K", "shrinkage") for kind in ("paper", "ours")}
+    shown["layer", "ours"] = part["layer", "ours"].map(lambda layer: layer if isinstance(layer, str) else NOT_RUN)
+    return pd.DataFrame(shown)
+
+
+def show_accuracy(compared, dataset):
+    """Return the accuracy of a data set, ours beside the paper's, as text."""
+    part = compared.loc[dataset]
+    ours = [_with_spread(value, np.nan, 3) for value in part["Acc", "ours"]]
+    return pd.DataFrame({"paper": part["Acc", "paper"].map("{:.3f}".format), "ours": ours}, index=part.index)
+
+
+def count_run(compared, dataset):
+    """Return how many of the printed methods of a data set have rows of ours."""
+    return int(compared.loc[dataset]["NLL", "ours"].notna().sum())
+
+
+def read_rules(folder=FOLDER):
+    """Return what each statement of the text says and the rule that judges it, by its id."""
+    import yaml
+
+    rules = yaml.safe_load((folder / "deep" / "relations.yml").read_text(encoding="utf-8"))
+    return {line["id"]: line for line in rules["statements"]}
+
+
+def show_statements(ids, folder=FOLDER):
+    """Return statements of the paper's text with the verdicts on them, a line for each part that is judged apart.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        Of ``results/deep/relations.yml``.
+    folder : path
+        Of the results.
+
+    Returns
+    -------
+    shown : DataFrame of str
+        ``says``, ``part``, ``ours`` and ``verdict``.
+    """
+    rules, verdicts = read_rules(folder), judgement.read_verdicts(folder)
+    lines = []
+    for name in ids:
+        for row in verdicts[verdicts["id"] == name].itertuples():
+            lines.append(
+                {"says": rules[name]["says"], "part": row.part or NONE, "ours": row.ours, "verdict": row.verdict}
+            )
+    return pd.DataFrame(lines)
+
+
+def count_relations(folder=FOLDER):
+    """Return how many relations of each kind have which verdict, of the networks that are judged."""
+    return judgement.summarise(judgement.read_verdicts(folder)).drop(index=judgement.STATEMENT, errors="ignore")
+
+
+def find_surface(rows, study, family):
+    """Return the log-loss of a clustered method over the 16 cells of K and shrinkage, in percent above the lowest.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As `tables.read_rows` returns them.
+    study, family : str
+
+    Returns
+    -------
+    surface : DataFrame
+        K by shrinkage, at the layer of the paper and its temperature; a mean over the splits, and NaN where a cell
+        lacks a split that others have. Empty where there are no rows.
+    """
+    mine = rows[(rows["dataset"] == study) & (rows["calibrator"] == family) & (rows["layer"] != "")]
+    if mine.empty:
+        return pd.DataFrame()
+    mine = mine[(mine["layer"] == find_paper_layer(mine)) & (mine["temperature"] == PAPER_TEMPERATURE)]
+    nll = mine.pivot_table(index="n_clusters", columns="shrinkage", values="nll")
+    splits = mine.pivot_table(index="n_clusters", columns="shrinkage", values="nll", aggfunc="size")
+    nll = nll.where(splits == splits.max().max()).reindex(index=list(design.N_CLUSTERS))
+    return 100 * (nll / nll.min().min() - 1)
+
+
+def find_local_gains(table, families):
+    """Return by how many percent clusters change the log-loss of each family, with the splits as repetitions.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tables.choose_cells` returns it.
+    families : sequence of str
+
+    Returns
+    -------
+    gains : DataFrame
+        ``gain (%)`` and the half width ``±`` of a 95 % interval that takes into account that splits share rows.
+    """
+    from clustcal import metrics
+
+    nll = table.pivot_table(index="seed", columns="method", values="nll")
+    lines = {}
+    for family in families:
+        gain = 100 * (1 - nll[family + CLUSTERED] / nll[family])
+        interval = metrics.t_interval(gain.to_numpy(), test_to_train=1.0)  # a half calibrates, a half tests
+        lines[family] = {"gain (%)": interval.mean, "±": interval.half_width}
+    return pd.DataFrame(lines).T
+
+
+def _with_spread(value, spread, digits):
+    if pd.isna(value):
+        return NOT_RUN
+    return f"{value:.{digits}f}" + ("" if pd.isna(spread) else f" ± {spread:.{digits}f}")
+
+
+def _number(value):
+    return NOT_RUN if pd.isna(value) else f"{value:g}"
