@@ -181,10 +181,12 @@ def test_the_command_prints_the_report_and_writes_rows(tmp_path, monkeypatch, ca
 
 
 class TestStored:
-    def test_tasks_are_the_files_that_are_shipped(self):
+    def test_tasks_are_the_shipped_scores_of_trees(self):
         tasks = benchmark.read_tasks()
         assert len(tasks) == 11
-        assert set(tasks) == {(name, seed) for name, seeds in datasets.list_scores().items() for seed in seeds}
+        networks = {"emotion", "imdb", "bloodmnist", "cifar100", "tiny-imagenet"}
+        shipped = {(name, seed) for name, seeds in datasets.list_scores().items() for seed in seeds}
+        assert set(tasks) == {task for task in shipped if task[0] not in networks}
 
     def test_other_scores_than_those_of_the_version_are_refused(self, monkeypatch):
         monkeypatch.setattr(shipped_scores, "checksum_of", lambda name, seed: "0" * 64)

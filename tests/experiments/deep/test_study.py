@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from clustcal import ClusteredCalibration, SoftKMeans, cli, metrics
 from clustcal.calibrators.soft_kmeans import squared_distances
@@ -81,11 +82,11 @@ def test_a_path_of_shrinkages_gives_what_each_gives_alone():
     distances = [
         squared_distances(study._unit_rows(half.Z["layer0"]), kmeans.centroids_, "cosine") for half in (cal, test)
     ]
-    base = design.get_families(2)["Platt"].fit(cal.P, cal.y)
+    family = design.get_families(2)["Platt"]
+    base = clone(family).fit(cal.P, cal.y)
     for shrinkage, Q, _ in study.fit_path(base, cal, test, distances, (10.0, 0.05), 1.0):
-        alone = ClusteredCalibration(n_clusters=3, shrinkage=shrinkage, random_state=1).fit(
-            cal.P, cal.y, cal.Z["layer0"]
-        )
+        alone = ClusteredCalibration(family, n_clusters=3, shrinkage=shrinkage, random_state=1)
+        alone.fit(cal.P, cal.y, cal.Z["layer0"])
         assert_allclose(Q, alone.predict_proba(test.P, test.Z["layer0"]), atol=1e-7)
 
 
