@@ -72,7 +72,7 @@ def test_every_extra_is_there(project, lock):
 
 
 def test_libraries_that_only_some_tests_try_out_are_not_locked(project, locked):
-    tried_out = {"catboost", "lightgbm", "polars", "splinecalib", "uncertainty-calibration"}
+    tried_out = {"catboost", "dirichletcal", "lightgbm", "polars", "splinecalib", "uncertainty-calibration"}
     assert tried_out == set(by_library(project["optional-dependencies"]["interop"]))
     assert not tried_out & set(locked)
 
