@@ -1,6 +1,6 @@
 """Ridge calibration: Platt or temperature scaling, plus as much of a representation as the data support.
 
-Builds on `core.ridge_evidence` for the fit.
+Builds on ``core.ridge_evidence`` for the fit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Structured scaling: temperature scaling, and what the data say beyond it, however many classes there are.
 
-Builds on `core.evidence` for the fit.
+Builds on ``core.evidence`` for the fit.
 """
 
 from __future__ import annotations
