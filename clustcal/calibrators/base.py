@@ -191,14 +191,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         Q : ndarray of shape (n, L)
             One column per label in ``classes_``; rows sum to 1.
         """
-        check_is_fitted(self)
-        scores = as_scores(P, self._takes_logits())
-        names = column_names(P)
-        order = None if names is None else order_of_columns(names, self.classes_, self.classes_)[0]
-        if scores.P.shape[1] != len(self.classes_):
-            raise ValueError(f"P has {scores.P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
-        if order is not None:
-            scores = scores.take(columns=order)
+        scores = self._read_scores(P)
         if self.needs_representation:
             check_names_of_features(Z, self._names_of_Z)
             Z, sizes = _as_one_or_more(Z, self.takes_several_representations, len(scores.P), self._n_columns_of_Z)
@@ -207,6 +200,16 @@ class Calibrator(ClassifierMixin, BaseEstimator):
                     f"Z has representations of {list(sizes)} columns; expected {list(self._sizes_of_Z)}, as in fit."
                 )
         return self._calibrate(scores, Z)
+
+    def _read_scores(self, P: ArrayLike) -> Scores:
+        """Return new scores in canonical form, their columns in the order of ``classes_``."""
+        check_is_fitted(self)
+        scores = as_scores(P, self._takes_logits())
+        names = column_names(P)
+        order = None if names is None else order_of_columns(names, self.classes_, self.classes_)[0]
+        if scores.P.shape[1] != len(self.classes_):
+            raise ValueError(f"P has {scores.P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
+        return scores if order is None else scores.take(columns=order)
 
     def predict(self, P: ArrayLike, Z: Representation | None = None) -> Labels:
         """Return the most probable label of every row after calibration, shape (n,)."""

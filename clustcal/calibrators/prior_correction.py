@@ -9,12 +9,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core.array_types import Floats, Matrix
 from clustcal.core.parameters import check_whole_number, numbers_in, shown
-from clustcal.core.probabilities import ROW_SUM_TOLERANCE, Scores, as_probabilities, as_weights
+from clustcal.core.probabilities import ROW_SUM_TOLERANCE, Scores, as_weights
 
 __all__ = ["PriorCorrection"]
 
@@ -102,10 +101,7 @@ class PriorCorrection(Calibrator):
         -------
         self
         """
-        check_is_fitted(self)
-        P = as_probabilities(P)
-        if P.shape[1] != len(self.classes_):
-            raise ValueError(f"P has {P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
+        P = self._read_scores(P).P
         weights = as_weights(sample_weight, len(P))
         share = weights / weights.sum()
         rates = self.old_rates_

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.one_vs_rest import OneVsRest
 from clustcal.core.array_types import Booleans, Floats, Integers
-from clustcal.core.probabilities import as_probabilities
 
 __all__ = ["VennAbersCalibration"]
 
@@ -76,10 +74,7 @@ class VennAbersCalibration(OneVsRest):
         interval : ndarray of shape (n, 2), or (n, L, 2) with more than two classes
             The lower and the upper probability, of the second of two classes, or of every class against all others.
         """
-        check_is_fitted(self)
-        P = as_probabilities(P)
-        if P.shape[1] != len(self.classes_):
-            raise ValueError(f"P has {P.shape[1]} columns; expected {len(self.classes_)}, as in fit.")
+        P = self._read_scores(P).P
         if len(self.maps_) == 1:
             return np.column_stack(self.maps_[0].bounds(P[:, 1]))
         return np.stack([np.column_stack(one.bounds(p)) for one, p in zip(self.maps_, P.T, strict=True)], axis=1)

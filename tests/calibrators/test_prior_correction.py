@@ -1,6 +1,7 @@
 """Other rates of the classes: Bayes' rule by hand, EM against the likelihood and a simulation."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
@@ -85,3 +86,13 @@ def test_rates_that_are_none_are_refused(rates):
 def test_other_columns_are_refused_in_adapt():
     with pytest.raises(ValueError, match="3 columns; expected 2"):
         PriorCorrection().fit([0.3, 0.7], [0, 1]).adapt(make_data(3)[0])
+
+
+def test_rates_are_learned_from_columns_by_name():
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    frame = pd.DataFrame({"no": 1 - p, "yes": p})
+    fitted = PriorCorrection(classes=["no", "yes"]).fit(frame, np.where(rng.random(200) < p, "yes", "no"))
+    fresh = frame[p < 0.6]
+    straight = fitted.adapt(fresh).rates_
+    np.testing.assert_array_equal(fitted.adapt(fresh[["yes", "no"]]).rates_, straight)

@@ -1,6 +1,7 @@
 """Venn-Abers prediction against its definition and the package of its authors' circle."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,3 +71,12 @@ def test_intervals_of_many_classes_are_one_per_class():
 def test_other_columns_are_refused_by_the_interval():
     with pytest.raises(ValueError, match="3 columns; expected 2"):
         VennAbersCalibration().fit([0.3, 0.7], [0, 1]).predict_interval(make_data(3)[0])
+
+
+def test_columns_of_a_frame_are_taken_by_name():
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    frame = pd.DataFrame({"no": 1 - p, "yes": p})
+    fitted = VennAbersCalibration(classes=["no", "yes"]).fit(frame, np.where(rng.random(200) < p, "yes", "no"))
+    turned = frame[["yes", "no"]]
+    np.testing.assert_array_equal(fitted.predict_interval(turned), fitted.predict_interval(frame))
