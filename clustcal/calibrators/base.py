@@ -227,7 +227,13 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     def _fit_to(self, data: CalibrationSet) -> Self:
         """Fit to a calibration set that is in canonical form already."""
-        self._fit(data)
+        before = dict(vars(self))
+        try:
+            self._fit(data)
+        except BaseException:  # an interruption too: a fit that does not end leaves what was there
+            vars(self).clear()
+            vars(self).update(before)
+            raise
         self.classes_ = data.classes
         self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]
         self._sizes_of_Z = data.sizes

@@ -89,8 +89,10 @@ class PlattScaling(ParametricCalibrator):
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
     prior : "auto" or None, default="auto"
-        ``"auto"`` keeps a few dozen rows from a map that is far too steep or too flat, see Notes, and changes nothing
-        that matters from a thousand rows on. None is maximum likelihood, the fit of the paper.
+        ``"auto"`` keeps a few dozen rows from a map that is far too steep or too flat, see Notes, and fades as rows are
+        added. It expects scores that are somewhat too sure; where they are far too modest (slope 5 and more, as those
+        of AdaBoost in scikit-learn), or where weights sum to far less than the rows, take None: maximum likelihood,
+        the fit of the paper.
 
     Attributes
     ----------

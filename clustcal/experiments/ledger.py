@@ -15,7 +15,7 @@ import pandas as pd
 from clustcal.datasets import list_datasets
 from clustcal.experiments import stated_settings
 from clustcal.experiments.deep import judgement, levels
-from clustcal.experiments.deep.tables import STAND_INS as NETWORKS
+from clustcal.experiments.deep.network_tables import STAND_INS as NETWORKS
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.tabular import from_paper
 from clustcal.experiments.tabular.arms import is_judged_by_arm

@@ -76,5 +76,6 @@ def test_a_question_that_tells_to_use_the_package_is_marked():
     assert {name for name, question in QUESTIONS.items() if question.package} == {
         "measuring-3", "calibrators-2", "reproduction-3"
     }  # fmt: skip
-    for name, words in {"measuring-3": "`metrics.ece(", "calibrators-2": "`BetaCalibration` of the package"}.items():
+    named = {"measuring-3": "`metrics.ece(", "calibrators-2": "`BetaCalibration(prior=None)` of the package"}
+    for name, words in named.items():
         assert words in QUESTIONS[name].text

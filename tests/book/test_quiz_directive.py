@@ -39,6 +39,7 @@ def build(folder, text):
     warnings = StringIO()
     settings = {
         "extensions": ["myst_parser", "quiz_directive"],
+        "source_suffix": {".md": "markdown"},  # another builder of this process may have left its own
         "myst_enable_extensions": ["dollarmath"],
         "html_theme": "sphinx_book_theme",
         "html_static_path": [str(ROOT / "book/_static"), str(ROOT / "book/_assets")],

@@ -9,7 +9,7 @@ import yaml
 from clustcal.experiments import ledger
 from clustcal.experiments.deep import judgement, study
 from clustcal.experiments.deep.further_statements import Known
-from clustcal.experiments.deep.tables import STAND_INS
+from clustcal.experiments.deep.network_tables import STAND_INS
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import COLUMNS
 from clustcal.experiments.tabular.readings import cluster_tables as clusters

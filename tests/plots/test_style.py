@@ -59,6 +59,7 @@ FIGURES = {
     "costs": lambda y, p: plots.plot_cost_curves({"model": metrics.cost_curve(y, p)}),
     "groups": lambda y, p: plots.plot_group_errors(metrics.multicalibration_error(y, p, y, n_draws=5)),
     "pairs": lambda y, p: plots.plot_calibration_differences(metrics.compare_calibration(y, {"a": p, "b": p / 2})),
+    "simplex": lambda y, p: plots.plot_simplex(np.column_stack([p / 2, p / 2, 1 - p]), y),
     "parts": lambda y, p: plots.plot_score_parts({"model": metrics.refinement_decomposition(y, p)}),
 }
 

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from clustcal import metrics
 from clustcal.datasets import load_scores
 from clustcal.experiments.deep import design, measured, study
+from clustcal.experiments.deep.network_tables import PAPER_TEMPERATURE, STAND_INS, find_tables, read_rows
 from clustcal.experiments.deep.outputs import load_outputs
-from clustcal.experiments.deep.tables import PAPER_TEMPERATURE, STAND_INS, find_tables, read_rows
 from clustcal.experiments.results import FOLDER
 
 PATH = FOLDER / "deep" / "confidence_signal.csv"

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from clustcal.experiments.deep import confidence_signal, design, geometry, measured
+from clustcal.experiments.deep.network_tables import CLUSTERED, PAPER_TEMPERATURE, STAND_INS, find_tables, read_rows
 from clustcal.experiments.deep.outputs import read_outputs
 from clustcal.experiments.deep.statements import (
     FAILS,
@@ -24,7 +25,6 @@ from clustcal.experiments.deep.statements import (
     Tables,
     list_methods,
 )
-from clustcal.experiments.deep.tables import CLUSTERED, PAPER_TEMPERATURE, STAND_INS, find_tables, read_rows
 from clustcal.experiments.results import FOLDER
 
 CELLS = len(design.N_CLUSTERS) * len(design.SHRINKAGES)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from clustcal.experiments.deep import further_statements, statements
+from clustcal.experiments.deep.network_tables import STAND_INS, find_tables
 from clustcal.experiments.deep.relation_verdicts import judge
-from clustcal.experiments.deep.tables import STAND_INS, find_tables
 
 COLUMNS = ("id", "part", "kind", "dataset", "role", "study", "expected", "ours", "splits", "verdict")
 JUDGED, BESIDE = "judged", "beside"

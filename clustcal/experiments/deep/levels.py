@@ -1,15 +1,22 @@
 """Our values of the numbers that the paper prints on images and texts, each under the id of its claim.
 
 They come from other networks than the paper's, so that they stand beside its numbers and are not judged by them. Builds
-on `tables` and on what is known of cost; the ledger shows what is computed here.
+on `network_tables` and on what is known of cost; the ledger shows what is computed here.
 """
 
 import numpy as np
 
 from clustcal.experiments.deep import design
 from clustcal.experiments.deep.further_statements import FAMILIES, find_seconds
+from clustcal.experiments.deep.network_tables import (
+    CHOICES,
+    CLUSTERED,
+    METRICS,
+    STAND_INS,
+    find_tables,
+    most_frequent_cell,
+)
 from clustcal.experiments.deep.statements import MissingRows
-from clustcal.experiments.deep.tables import CHOICES, CLUSTERED, METRICS, STAND_INS, find_tables, most_frequent_cell
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.verdicts import Computed
 

@@ -25,8 +25,14 @@ from clustcal import SoftKMeans
 from clustcal.calibrators.soft_kmeans import squared_distances
 from clustcal.core import solvers
 from clustcal.experiments.deep import design, measured, study
+from clustcal.experiments.deep.network_tables import (
+    CLUSTERED,
+    PAPER_TEMPERATURE,
+    find_tables,
+    most_frequent_cell,
+    read_rows,
+)
 from clustcal.experiments.deep.outputs import load_outputs, read_table
-from clustcal.experiments.deep.tables import CLUSTERED, PAPER_TEMPERATURE, find_tables, most_frequent_cell, read_rows
 from clustcal.experiments.results import FOLDER
 
 PATH = FOLDER / "deep" / "overhead.csv"

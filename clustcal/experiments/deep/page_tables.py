@@ -1,6 +1,6 @@
 """Tables of images and texts as the chapters show them: rounded, in words where there is nothing yet.
 
-Builds on `tables` for ours beside the paper's, and on `judgement` for verdicts.
+Builds on `network_tables` for ours beside the paper's, and on `judgement` for verdicts.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import pandas as pd
 
 from clustcal.experiments.deep import design, judgement
 from clustcal.experiments.deep.further_statements import find_paper_layer
-from clustcal.experiments.deep.tables import CLUSTERED, PAPER_TEMPERATURE
+from clustcal.experiments.deep.network_tables import CLUSTERED, PAPER_TEMPERATURE
 from clustcal.experiments.results import FOLDER
 
 NOT_RUN = "not run yet"

@@ -6,8 +6,8 @@ The rules are in ``results/deep/relations.yml``. Builds on `relations` for what 
 import numpy as np
 import pandas as pd
 
+from clustcal.experiments.deep.network_tables import CHOICES, METRICS, STAND_INS, choose_cells, most_frequent_cell
 from clustcal.experiments.deep.relations import find_relations
-from clustcal.experiments.deep.tables import CHOICES, METRICS, STAND_INS, choose_cells, most_frequent_cell
 
 __all__ = ["VERDICTS", "choose_cells", "find_common", "find_sign", "judge"]
 

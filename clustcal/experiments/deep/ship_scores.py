@@ -24,9 +24,9 @@ from clustcal.datasets.network_scores import LAYER, LOGITS, network_file, write_
 from clustcal.datasets.shipped_scores import FOLDER, write_checksums
 from clustcal.experiments import results
 from clustcal.experiments.deep import design
+from clustcal.experiments.deep.network_tables import choose_cells
 from clustcal.experiments.deep.outputs import load_outputs, read_table
 from clustcal.experiments.deep.study import open_store
-from clustcal.experiments.deep.tables import choose_cells
 from clustcal.experiments.provenance import library_versions
 
 FEWEST = 16  # axes, so that there is something to look at

@@ -1,16 +1,16 @@
 """The statements of the paper's text on images and texts, judged by the rules written down in ``relations.yml``.
 
 A statement is a function from the tables of our networks to its judgements; what its rule compares stands there word
-for word. Those that rest on more than the two tables are in `further_statements`. Builds on `tables` and
+for word. Those that rest on more than the two tables are in `further_statements`. Builds on `network_tables` and
 `relation_verdicts`.
 """
 
 from itertools import combinations
 from typing import NamedTuple
 
+from clustcal.experiments.deep.network_tables import CLUSTERED, METRICS, STAND_INS
 from clustcal.experiments.deep.relation_verdicts import EQUAL, OPEN, find_common, find_sign
 from clustcal.experiments.deep.relations import find_relations
-from clustcal.experiments.deep.tables import CLUSTERED, METRICS, STAND_INS
 
 HOLDS, FAILS, UNDECIDED, BLOCKED, NOT_ATTEMPTED = "holds", "fails", "undecided", "blocked", "not attempted"
 IMAGES, TEXTS = ("BloodMNIST", "CIFAR-100"), ("IMDB", "Emotion")  # those of which networks of ours are judged

@@ -19,8 +19,8 @@ from clustcal.calibrators.soft_kmeans import soft_memberships, squared_distances
 from clustcal.core import solvers
 from clustcal.core.probabilities import as_probabilities
 from clustcal.experiments.deep import design, measured, study
+from clustcal.experiments.deep.network_tables import PAPER_TEMPERATURE, STAND_INS
 from clustcal.experiments.deep.outputs import FILE, cache_folder, load_outputs
-from clustcal.experiments.deep.tables import PAPER_TEMPERATURE, STAND_INS
 from clustcal.experiments.results import FOLDER
 
 PATH = FOLDER / "deep" / "summed_loss.csv"

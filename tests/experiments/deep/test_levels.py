@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clustcal.experiments.deep import levels, tables
+from clustcal.experiments.deep import levels, network_tables
 from clustcal.experiments.paper import load_claims
 from tests.experiments.deep.made_up_rows import make_rows
 
@@ -22,7 +22,7 @@ def of_imdb(calibrator, layer, n_clusters, shrinkage, temperature, seed):
 
 
 def test_levels_are_means_over_the_splits():
-    found = levels.compute_cells({"Emotion": tables.choose_cells(make_rows("emotion", 6, of_emotion))})
+    found = levels.compute_cells({"Emotion": network_tables.choose_cells(make_rows("emotion", 6, of_emotion))})
     assert found["text/Emotion/TS clustered/K"].value == 25
     assert found["text/Emotion/TS clustered/shrinkage"].value == 1
     assert found["text/Emotion/Binwise-TS/NLL"].value == pytest.approx(0.16)
@@ -31,7 +31,7 @@ def test_levels_are_means_over_the_splits():
 
 
 def test_the_figures_of_the_text_on_imdb_are_those_of_the_best_methods():
-    found = levels.compute_imdb({"IMDB": tables.choose_cells(make_rows("imdb-overconfident", 2, of_imdb))})
+    found = levels.compute_imdb({"IMDB": network_tables.choose_cells(make_rows("imdb-overconfident", 2, of_imdb))})
     assert found["deep-text/IMDB/global-reduction"].value == pytest.approx(35)
     assert found["deep-text/IMDB/binwise-reduction"].value == pytest.approx(40)
     assert found["deep-text/IMDB/binwise-NLL"].value == pytest.approx(0.3)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from clustcal.experiments.deep import page_tables, tables
+from clustcal.experiments.deep import network_tables, page_tables
 from clustcal.experiments.deep.design import N_CLUSTERS, SHRINKAGES
 from clustcal.experiments.results import FOLDER
 
@@ -13,7 +13,7 @@ from clustcal.experiments.results import FOLDER
 @pytest.fixture
 def compared():
     """The paper's table of texts beside rows of none of our networks."""
-    return tables.compare("text", tables.read_rows().iloc[:0])
+    return network_tables.compare("text", network_tables.read_rows().iloc[:0])
 
 
 def test_what_has_no_rows_is_said_not_to_be_run(compared):

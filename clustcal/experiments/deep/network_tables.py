@@ -49,7 +49,7 @@ def read_rows(folder=FOLDER):
 
     Examples
     --------
-    >>> from clustcal.experiments.deep.tables import read_rows
+    >>> from clustcal.experiments.deep.network_tables import read_rows
     >>> rows = read_rows()
     >>> sorted(rows.loc[(rows["dataset"] == "emotion") & (rows["layer"] != ""), "layer"].unique())
     ['cls', 'cls-1', 'mean']
@@ -166,7 +166,7 @@ def compare(table, rows=None, study_of=None):
 
     Examples
     --------
-    >>> from clustcal.experiments.deep.tables import compare
+    >>> from clustcal.experiments.deep.network_tables import compare
     >>> text = compare("text")
     >>> float(text.loc[("Emotion", "TS"), ("NLL", "paper")])
     0.158
