@@ -6,8 +6,9 @@ Builds on `datasets` and `experiments`, which are imported by the command that n
 import os
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from clustcal.datasets import fetch, list_datasets
 from clustcal.experiments.protocol import ARMS, MAX_DEPTHS, N_ESTIMATORS, SEEDS
@@ -94,26 +95,9 @@ def reproduce_tabular(options: Namespace) -> int:
     if options.fresh:
         for name in names:
             store.set_aside(name, options.arm)
-    try:
-        outcome = units.run(
-            names,
-            entries,
-            store,
-            n_estimators=options.n_estimators,
-            max_depths=options.depths,
-            seeds=options.seeds,
-            arm=options.arm,
-            jobs=options.jobs,
-            dask=options.dask,
-            progress=not options.quiet,
-        )
-    except KeyboardInterrupt:
-        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
-        return INTERRUPTED
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
-    if outcome.taken:
-        print(f"{outcome.taken} units are being computed by another process.")
-    return 0
+    settings = {"n_estimators": options.n_estimators, "max_depths": options.depths, "seeds": options.seeds}
+    settings |= {"arm": options.arm, "dask": options.dask}
+    return _run_to_the_end(units.run, names, entries, store, options=options, **settings)
 
 
 def reproduce_deep(options: Namespace) -> int:
@@ -127,15 +111,7 @@ def reproduce_deep(options: Namespace) -> int:
         if name not in design.STUDIES:
             raise ValueError(f"networks has {name!r}; expected some of {', '.join(design.STUDIES)}.")
     store = study.open_store(options.results)
-    try:
-        outcome = study.run(names, store, seeds=options.seeds, jobs=options.jobs, progress=not options.quiet)
-    except KeyboardInterrupt:
-        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
-        return INTERRUPTED
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
-    if outcome.taken:
-        print(f"{outcome.taken} units are being computed by another process.")
-    return 0
+    return _run_to_the_end(study.run, names, store, options=options, seeds=options.seeds)
 
 
 def reproduce_alternatives(options: Namespace) -> int:
@@ -152,12 +128,18 @@ def reproduce_alternatives(options: Namespace) -> int:
     }
     _names_in("arms", choices["arms"], study.ARMS)
     store = study.open_store(options.results)
+    return _run_to_the_end(study.run, store, options=options, **choices)
+
+
+def _run_to_the_end(run: Callable[..., Any], *arguments: Any, options: Namespace, **settings: Any) -> int:
+    """Compute what a store, the last of the arguments, lacks, and say what was done; return the exit status."""
+    folder = arguments[-1].folder
     try:
-        outcome = study.run(store, jobs=options.jobs, progress=not options.quiet, **choices)
+        outcome = run(*arguments, jobs=options.jobs, progress=not options.quiet, **settings)
     except KeyboardInterrupt:
-        print(f"\nStopped. What was finished is in {store.folder}; the same command goes on from there.")
+        print(f"\nStopped. What was finished is in {folder}; the same command goes on from there.")
         return INTERRUPTED
-    print(f"{outcome.done} units computed, {outcome.complete} were there already: {store.folder}")
+    print(f"{outcome.done} units computed, {outcome.complete} were there already: {folder}")
     if outcome.taken:
         print(f"{outcome.taken} units are being computed by another process.")
     return 0

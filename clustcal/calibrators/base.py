@@ -227,12 +227,11 @@ class Calibrator(ClassifierMixin, BaseEstimator):
 
     def _fit_to(self, data: CalibrationSet) -> Self:
         """Fit to a calibration set that is in canonical form already."""
-        before = dict(vars(self))
+        before = self.__dict__.copy()
         try:
             self._fit(data)
         except BaseException:  # an interruption too: a fit that does not end leaves what was there
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
         self.classes_ = data.classes
         self._n_columns_of_Z = None if data.Z is None else data.Z.shape[1]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from clustcal.calibrators.base import CalibrationSet
 from clustcal.calibrators.parametric import ParametricCalibrator, matrix_near_temperature
@@ -74,13 +72,6 @@ class MatrixScaling(ParametricCalibrator):
     array([[0.8, 0.1, 0.1],
            [0.2, 0.4, 0.4]])
     """
-
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
 
     def family(self, n_classes: int) -> DirichletFamily:
         """Return the parametric family for this number of classes."""

@@ -35,7 +35,14 @@ class ParametricCalibrator(Calibrator):
     A subclass says which family serves n classes, and what is believed of its parameters before there are data.
     """
 
-    prior: Literal["auto"] | None = None
+    prior: Literal["auto"] | None = None  # of those that do not ask for one
+
+    def __init__(
+        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
+    ) -> None:
+        self.classes = classes
+        self.from_logits = from_logits
+        self.prior = prior
 
     def _fit(self, data: CalibrationSet) -> None:
         family = self.family(data.n_classes)
@@ -128,13 +135,6 @@ class PlattScaling(ParametricCalibrator):
            [0.4, 0.6]])
     """
 
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
-
     def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "PlattScaling", "VectorScaling")
@@ -186,13 +186,6 @@ class TemperatureScaling(ParametricCalibrator):
     >>> round(TemperatureScaling(prior=None).fit(p, y).temperature_, 6)  # log 9 / log 3
     2.0
     """
-
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
 
     def family(self, n_classes: int) -> families.BinaryFamily | families.TemperatureFamily:
         """Return the parametric family for this number of classes."""
@@ -258,13 +251,6 @@ class BetaCalibration(ParametricCalibrator):
     array([0.25, 0.5 , 0.75])
     """
 
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
-
     def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
         _binary_only(n_classes, "BetaCalibration", "DirichletCalibration")
@@ -312,13 +298,6 @@ class QuadraticScaling(ParametricCalibrator):
     >>> QuadraticScaling(prior=None).fit(p, y).predict_proba([0.2, 0.5, 0.8])[:, 1].round(3)
     array([0.25, 0.75, 0.5 ])
     """
-
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
 
     def family(self, n_classes: int) -> families.BinaryFamily:
         """Return the parametric family for this number of classes."""
@@ -389,13 +368,6 @@ class VectorScaling(ParametricCalibrator):
     >>> VectorScaling(prior=None).fit(P, y).predict_proba([[0.8, 0.1, 0.1]]).round(3)
     array([[0.6, 0.2, 0.2]])
     """
-
-    def __init__(
-        self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
-    ) -> None:
-        self.classes = classes
-        self.from_logits = from_logits
-        self.prior = prior
 
     def family(self, n_classes: int) -> families.VectorFamily:
         """Return the parametric family for this number of classes."""
