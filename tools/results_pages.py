@@ -210,7 +210,7 @@ def write_statements(statements, verdicts):
             body += f"<tr>{said}{cells}</tr>"
             said = ""
     table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    return f'<div class="ledger">{table}</div>'
+    return f'<div class="statements">{table}</div>'
 
 
 def _write_entry(entry, fields):
