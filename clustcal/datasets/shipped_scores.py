@@ -9,14 +9,18 @@ The files are made by the command in `MAKER`; this module reads them and needs n
 """
 
 import json
+import os
 import re
+import tempfile
 from functools import cache
 from hashlib import sha256
+from http.client import HTTPException
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -35,7 +39,8 @@ REPRESENTATIONS = ("coverage", "shap", "data")
 PARTS = ("cal", "test")
 CHECKSUMS = "SHA256SUMS"  # beside the files, in the form of the command sha256sum
 NETWORK_SEEDS = range(5)  # the halves of all of them are in one file
-RETRIES = 2
+RETRIES = 2  # further attempts
+TIMEOUT = 30  # seconds without an answer
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -222,18 +227,47 @@ def _checksums() -> dict[str, str]:
 
 
 def _fetch(file: str) -> Path:
-    from sklearn.datasets import fetch_file  # takes a while to import, and is rarely needed
-
-    folder = _data_folder() / "score_files"
+    path = _data_folder() / "score_files" / file
     address = f"{_addresses.SCORE_FILES}/{file}"
+    if path.exists() and _is_right(path.read_bytes(), file):
+        return path
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return fetch_file(address, folder, file, sha256=_checksums()[file], n_retries=RETRIES)
-    except OSError as error:  # of the network, of the disk, or a wrong checksum
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_whole(path, _download(address, file))
+    except (OSError, HTTPException) as error:  # of the network, of the disk, or a wrong checksum
         raise FileNotFoundError(
-            f"{file} does not come with the wheel, and it could not be fetched from {address} into {folder} ({error}). "
-            "Call again with a network, put the file there yourself, or use a checkout, which has all of them."
+            f"{file} does not come with the wheel, and it could not be fetched from {address} into {path.parent} "
+            f"({error}). Call again with a network, put the file there yourself, or use a checkout, "
+            "which has all of them."
         ) from error
+    return path
+
+
+def _download(address: str, file: str) -> bytes:
+    """Return what lies at an address. scikit-learn's ``fetch_file`` would wait for a silent server without an end."""
+    for attempt in range(RETRIES + 1):
+        try:
+            with urlopen(address, timeout=TIMEOUT) as answer:
+                content: bytes = answer.read()
+            if not _is_right(content, file):
+                raise OSError("its SHA-256 is not that of the file")
+            return content
+        except (OSError, HTTPException):
+            if attempt == RETRIES:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_right(content: bytes, file: str) -> bool:
+    return sha256(content).hexdigest() == _checksums()[file]
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file under its name once it is complete."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        draft.write_bytes(content)
+        os.replace(draft, path)
 
 
 def _data_folder() -> Path:

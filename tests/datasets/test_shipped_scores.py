@@ -235,7 +235,19 @@ class TestWhereThereIsOnlyTheWheel:
         (empty_folder / "score_files" / self.FILE).write_bytes(content)
         assert load_scores("credit_approval").P_cal.shape == (138,)
 
-    @pytest.mark.filterwarnings("ignore:SHA256 checksum of existing local file")
+    def test_a_server_that_never_answers_is_given_up(self, wheel, empty_folder, monkeypatch):
+        monkeypatch.setattr(shipped_scores, "TIMEOUT", 0.1)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            monkeypatch.setattr(_addresses, "SCORE_FILES", f"http://127.0.0.1:{silent.getsockname()[1]}")
+            with pytest.raises(FileNotFoundError, match=r"could not be fetched .*timed out"):
+                load_scores("credit_approval")
+        assert list((empty_folder / "score_files").iterdir()) == []
+
+    def test_a_failed_attempt_is_repeated(self, wheel, content, monkeypatch):
+        monkeypatch.setattr(shipped_scores, "RETRIES", 1)
+        wheel.replies[f"/{self.FILE}"] = [(200, content[:1000], len(content)), (200, content)]
+        assert load_scores("credit_approval").P_cal.shape == (138,)
+
     def test_a_damaged_copy_is_fetched_again(self, wheel, content, empty_folder):
         wheel.replies[f"/{self.FILE}"] = [(200, content)]
         (empty_folder / "score_files").mkdir(parents=True)
