@@ -15,7 +15,7 @@ def table_of_contents(root=ROOT):
 
 
 def pages(node=None):
-    """Return every page of the table of contents (or of a part of it) in reading order, as ``start/notation``."""
+    """Return every page of the table of contents (or of a part of it) in reading order, as ``start/quickstart``."""
     if node is None:
         node = table_of_contents()
     if isinstance(node, list):

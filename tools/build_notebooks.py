@@ -23,6 +23,7 @@ import nbformat
 from book_sources import front_matter
 from jupyter_book.config import get_final_config
 from launch_buttons import FOLDER
+from moved_pages import moved_pages
 from notebook_markdown import Page
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -35,6 +36,11 @@ NOT_FOR_READERS = {"all", "bench", "book", "test"}  # extras
 NOTE = """\
 *This notebook is made from [a chapter of the book]({source}).
 A number in ‹angle marks› comes from the code: run the cells in order, and the last one before the text prints it.*\
+"""
+MOVED = """\
+# This notebook has moved
+
+It is now [{name}.ipynb]({address}).\
 """
 SETUP = """\
 # Installs the package where it is missing, as on Colab; elsewhere this does nothing.
@@ -153,6 +159,13 @@ class NotebookBuilder(Builder):
     def get_relative_uri(self, from_, to, typ=None):
         return "" if from_ == to else self.get_target_uri(to)
 
+    def finish(self):
+        """Leave a note at the old addresses of notebooks, which links on Colab and Binder still have."""
+        for old, new in moved_pages(self.config.redirects).items():
+            if self.is_chapter(new):
+                address = self.get_target_uri(new)
+                self.write_notebook(old, assembled([("markdown", MOVED.format(name=new, address=address), False)]))
+
     def write_doc(self, docname, doctree):
         if not self.is_chapter(docname):
             return
@@ -160,7 +173,9 @@ class NotebookBuilder(Builder):
         modules = front_matter(docname, Path(self.srcdir).parent).get("needs", [])
         setup = setup_cell(modules, theme["repository_url"], theme["repository_branch"])
         note = NOTE.format(source=self.in_repository(f"{docname}.md"))
-        made = notebook(Page(doctree, docname, self.env).parts(), note, setup)
+        self.write_notebook(docname, notebook(Page(doctree, docname, self.env).parts(), note, setup))
+
+    def write_notebook(self, docname, made):
         file = Path(self.outdir, f"{docname}.ipynb")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(nbformat.writes(made) + "\n", encoding="utf-8")

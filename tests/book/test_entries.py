@@ -10,10 +10,10 @@ from clustcal.experiments.results import FOLDER
 
 @pytest.fixture
 def article(site):
-    """The text of a page of Part IV."""
+    """The text of a page of the appendix."""
 
     def read(name):
-        html = (site / "reproduction" / f"{name}.html").read_text(encoding="utf-8")
+        html = (site / "appendix" / f"{name}.html").read_text(encoding="utf-8")
         return BeautifulSoup(html, "html.parser").find("article")
 
     return read

@@ -36,7 +36,7 @@ def test_numbers_stand_before_texts_and_nothing_stands_last(evaluate):
 
 @pytest.fixture
 def page(site, browser):
-    browser.open((site / "reproduction/scoreboard.html").as_uri())
+    browser.open((site / "appendix/scoreboard.html").as_uri())
     return browser
 
 

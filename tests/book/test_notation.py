@@ -11,7 +11,7 @@ from latex_symbols import Symbol, formulas, symbols
 def listed():
     """Return the symbols in the first column of the tables of the page on notation, words such as ECE included."""
     found = set()
-    for line in source("start/notation").read_text(encoding="utf-8").splitlines():
+    for line in source("appendix/notation").read_text(encoding="utf-8").splitlines():
         if line.startswith("|"):
             first = line.split("|")[1]
             found |= {Symbol(word) for word in re.findall(r"[A-Za-z]+", re.sub(r"\$.*?\$", "", first))}

@@ -14,14 +14,17 @@ import yaml
 from book_sources import ROOT, chapters, front_matter, source
 from docutils import nodes
 from docutils.utils import new_document
+from moved_pages import moved_pages
 from notebook_markdown import Page, escaped, quoted, without_bars
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FOLDER = ROOT / "book" / build_notebooks.FOLDER
-CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
+SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+CONFIG = SETTINGS["repository"]
 IN_REPOSITORY = f"{CONFIG['url']}/blob/{CONFIG['branch']}/"
 CHAPTERS = chapters()
+MOVED = {old: new for old, new in moved_pages(SETTINGS["sphinx"]["config"]["redirects"]).items() if new in CHAPTERS}
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +52,15 @@ def code(chapter):
     return [cell.source for cell in read(chapter).cells if cell.cell_type == "code"]
 
 
-def test_there_is_a_notebook_for_every_chapter_and_no_other():
-    assert notebooks_in(FOLDER) == sorted(CHAPTERS)
+def test_there_is_a_notebook_for_every_chapter_and_a_note_for_every_one_that_has_moved():
+    assert notebooks_in(FOLDER) == sorted([*CHAPTERS, *MOVED])
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_a_notebook_that_has_moved_says_where_it_is(old, generated):
+    assert (FOLDER / f"{old}.ipynb").read_bytes() == (generated / f"{old}.ipynb").read_bytes(), "run `make notebooks`"
+    assert code(old) == []
+    assert re.findall(r"\]\(([^)\s]+)\)", text(old)) == [f"{IN_REPOSITORY}book/notebooks/{MOVED[old]}.ipynb"]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 # Chapters with exercises that have no quiz yet.
-WITHOUT = {"method/deep-representations", "reproduction/overhead", "reproduction/scoreboard", "reproduction/stroke"}
+WITHOUT = {"appendix/overhead", "appendix/scoreboard", "method/deep-representations", "reproduction/stroke"}
 
 QUESTION = """\
 {number}. Is $1 + 1 = {number}$ or *not*,

@@ -145,7 +145,7 @@ def test_search_index_finds_platt(site):
     )
     found = index["terms"]["platt"]
     names = {index["docnames"][number] for number in (found if isinstance(found, list) else [found])}
-    assert "start/notation" in names
+    assert "appendix/notation" in names
 
 
 @pytest.mark.parametrize("module", ["clustcal", *MODULES])

@@ -57,7 +57,7 @@ def test_page_has_no_serious_fault_of_structure(opened, axe):
 
 
 def test_notation_page_has_mathematics(site, browser):
-    browser.open((site / "start/notation.html").as_uri())
+    browser.open((site / "appendix/notation.html").as_uri())
     assert browser.run("document.querySelectorAll('article mjx-container').length") > 50
 
 
