@@ -20,7 +20,9 @@ from book_sources import ROOT, chapters, source
 # formula in a sentence and a line of code are a glance, a formula on its own line and an output are a stop.
 SECONDS = {"words": 60 / 140, "formulas": 3, "displayed": 45, "lines": 4, "outputs": 40, "questions": 60, "panels": 300}
 MINUTES_OF_AN_EXERCISE = 15
-TIME = re.compile(r"^Time: (?P<reading>\d+) minutes(?:; the exercises take about (?P<practice>\d+) more)?", re.MULTILINE)
+TIME = re.compile(
+    r"^Time: (?P<reading>\d+) minutes(?:; the exercises take about (?P<practice>\d+) more)?", re.MULTILINE
+)
 
 FENCE = re.compile(r"^ *(?P<fence>`{3,}|:{3,})(?:\{(?P<name>[a-z:-]+)\} *(?P<argument>.*))?$")
 NOT_READ = {"bibliography", "raw", "eval-rst", "from-results", "toctree", "open-notebook"}

@@ -44,7 +44,7 @@ def test_what_is_possible_is_what_the_page_says(landlock):
 
 
 def test_every_attempt_is_on_the_page():
-    page = (ROOT / "book" / "assignments" / "for-instructors.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "course" / "instructors.md").read_text(encoding="utf-8")
     words = {
         "change a file of the grader": "write outside of its temporary folder",
         "start processes": "start processes or threads",

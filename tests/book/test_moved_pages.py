@@ -14,6 +14,7 @@ SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["s
 MOVED = moved_pages(SETTINGS["redirects"])
 # The addresses of the first edition.
 FIRST = {
+    "assignments/for-instructors",
     "foundations/local-and-multicalibration",
     "reproduction/deviations",
     "reproduction/errata",
@@ -60,9 +61,9 @@ def small_site(tmp_path_factory):
 @pytest.mark.parametrize("old", sorted(MOVED))
 def test_an_old_address_leads_to_the_same_place_of_the_new_page(small_site, browser, old):
     browser.open("about:blank")
-    browser.page.goto((small_site / f"{old}.html").as_uri() + "?highlight=words#a-place")
+    browser.page.goto((small_site / f"{old}.html").as_uri() + "?from=elsewhere#a-place")
     new = (small_site / f"{MOVED[old]}.html").as_uri()
-    browser.page.wait_for_url(f"{new}?highlight=words#a-place")
+    browser.page.wait_for_url(f"{new}?from=elsewhere#a-place")
     assert browser.errors == []
 
 
