@@ -76,8 +76,7 @@ def by_set(values):
     """
     lines = {}
     for name, of_set in values.dropna().groupby(level="dataset"):
-        half = metrics.t_interval(of_set.to_numpy(), test_to_train=protocol.TEST_TO_TRAIN).half_width
-        lines[name] = _line(of_set.mean(), half) | {"worst": of_set.min()}
+        lines[name] = judge_mean(of_set, protocol.TEST_TO_TRAIN) | {"worst": of_set.min()}
     table = pd.DataFrame.from_dict(lines, orient="index")
     return table.reindex([name for name in study.DATASETS if name in table.index]).rename_axis("dataset")
 
@@ -97,8 +96,29 @@ def over_sets(values):
     """
     means = values.dropna().groupby(level="dataset").mean().drop(list(BESIDE), errors="ignore")
     means = means.groupby(means.index.map(lambda name: SAME_PATIENTS.get(name, name))).mean()
-    half = metrics.t_interval(means.to_numpy()).half_width if len(means) > 1 else np.inf
-    return _line(means.mean(), half) | {"sets": len(means)}
+    return judge_mean(means) | {"sets": len(means)}
+
+
+def judge_mean(values, test_to_train=0.0):
+    """Return mean, 95 % t interval and verdict of values that are one observation each.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+    test_to_train : float
+        Of splits that overlap, see :func:`clustcal.metrics.t_interval`.
+
+    Returns
+    -------
+    line : dict
+        ``mean``, ``low``, ``high``, and ``verdict``: confirmed or refuted where the interval has one sign, else open. A
+        single value has an interval without ends.
+    """
+    values = np.asarray(values, dtype=float)
+    half = metrics.t_interval(values, test_to_train=test_to_train).half_width if len(values) > 1 else np.inf
+    mean = values.mean() if len(values) else np.nan
+    verdict = CONFIRMED if mean - half > 0 else REFUTED if mean + half < 0 else OPEN
+    return {"mean": mean, "low": mean - half, "high": mean + half, "verdict": verdict}
 
 
 def compare(table):
@@ -144,8 +164,3 @@ def verdicts(rows):
         "it beats clusters": positive(f"{PRIMARY} - {CLUSTERS}"),
         "it is safe": CONFIRMED if is_safe else NOT_CONFIRMED,
     }
-
-
-def _line(mean, half):
-    verdict = CONFIRMED if mean - half > 0 else REFUTED if mean + half < 0 else OPEN
-    return {"mean": mean, "low": mean - half, "high": mean + half, "verdict": verdict}
