@@ -175,7 +175,7 @@ def test_what_is_no_parameter_is_refused_in_one_sentence(name):
         (lambda: metrics.bootstrap_interval(metrics.brier, Y, P, stratify="no"), "stratify is 'no'"),
         (lambda: metrics.murphy_decomposition(Y, P, groups=3), "groups has 0 dimensions"),
         (lambda: metrics.proportion_interval([1, 2], [3, 4, 5]), r"events has shape \(2,\)"),
-        (lambda: metrics.lce(Y, P, Z, gamma=None), "gamma is None"),
+        (lambda: metrics.lce(Y, P, Z, bandwidth=None), "bandwidth is None"),
         (lambda: metrics.smooth_ece(Y, P, bandwidth="a"), "bandwidth is 'a'"),
         (lambda: metrics.rejection_curve(Y, P, quantiles={}), "quantiles could not be read as numbers"),
         (lambda: plots.plot_decision_curves({"a": None}), "curves lacks 'threshold'"),

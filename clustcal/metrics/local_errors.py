@@ -36,7 +36,7 @@ def local_calibration_errors(
     n_bins: Bins = 15,
     strategy: Strategy = "uniform",
     kind: Event = "top-label",
-    gamma: float = 0.2,
+    bandwidth: float = 0.2,
 ) -> Any:
     """Local calibration error of every row.
 
@@ -63,9 +63,9 @@ def local_calibration_errors(
     strategy : {"uniform", "quantile"}, default="uniform"
     kind : {"top-label", "positive", "auto"}, default="top-label"
         Which probability is the confidence: see `reliability_curve`.
-    gamma : float, default=0.2
-        Bandwidth. As it grows all rows of a bin become neighbours and each error becomes the gap of its bin;
-        as it falls to 0 every row stands alone, with error ``|p - c|``.
+    bandwidth : float, default=0.2
+        Of the kernel, :math:`\\gamma`. As it grows all rows of a bin become neighbours and each error becomes the gap
+        of its bin; as it falls to 0 every row stands alone, with error ``|p - c|``.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def local_calibration_errors(
     >>> local_calibration_errors(y, p, Z)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    check_above_0("gamma", gamma)
+    check_above_0("bandwidth", bandwidth)
     several = isinstance(y_prob, Mapping)
     methods: Any = y_prob if several else {"": y_prob}
     if not methods:
@@ -110,7 +110,7 @@ def local_calibration_errors(
         bins = assign_bins(confidence, bin_edges(confidence, n_bins, strategy, forecast.weights))
         binned.append((bins, forecast.weights * (confidence - correct), forecast.weights))
     Z = as_representation(Z, len(forecast.P))
-    errors = _kernel_pass(Z, gamma, binned)
+    errors = _kernel_pass(Z, bandwidth, binned)
     return dict(zip(methods, errors, strict=True)) if several else errors[0]
 
 
@@ -125,13 +125,13 @@ def lce(
     n_bins: Bins = 15,
     strategy: Strategy = "uniform",
     kind: Event = "top-label",
-    gamma: float = 0.2,
+    bandwidth: float = 0.2,
 ) -> Any:
     """Mean over rows of the local calibration error. For lce and mlce from one pass, see the example.
 
     Parameters
     ----------
-    y_true, y_prob, Z, sample_weight, labels, pos_label, n_bins, strategy, kind, gamma
+    y_true, y_prob, Z, sample_weight, labels, pos_label, n_bins, strategy, kind, bandwidth
         As in `local_calibration_errors`.
 
     Returns
@@ -161,7 +161,7 @@ def lce(
         n_bins=n_bins,
         strategy=strategy,
         kind=kind,
-        gamma=gamma,
+        bandwidth=bandwidth,
     )
     weights = None if sample_weight is None else np.asarray(sample_weight)
     return _summary(errors, lambda e: float(np.average(e, weights=weights)))
@@ -178,13 +178,13 @@ def mlce(
     n_bins: Bins = 15,
     strategy: Strategy = "uniform",
     kind: Event = "top-label",
-    gamma: float = 0.2,
+    bandwidth: float = 0.2,
 ) -> Any:
     """Largest local calibration error of any row (of positive weight).
 
     Parameters
     ----------
-    y_true, y_prob, Z, sample_weight, labels, pos_label, n_bins, strategy, kind, gamma
+    y_true, y_prob, Z, sample_weight, labels, pos_label, n_bins, strategy, kind, bandwidth
         As in `local_calibration_errors`.
 
     Returns
@@ -194,9 +194,9 @@ def mlce(
 
     Notes
     -----
-    One row that stands alone decides it, and it moves much with ``gamma``. The paper's column "LCE" (0.54 to
+    One row that stands alone decides it, and it moves much with ``bandwidth``. The paper's column "LCE" (0.54 to
     0.75) can only be of this kind: `lce` stays, for every kernel, near or below the mean absolute difference
-    between confidence and correctness, which is several times smaller there. On Adult and Stroke, ``gamma``
+    between confidence and correctness, which is several times smaller there. On Adult and Stroke, ``bandwidth``
     near 0.2 on standardised columns gives values of that size.
 
     Examples
@@ -216,7 +216,7 @@ def mlce(
         n_bins=n_bins,
         strategy=strategy,
         kind=kind,
-        gamma=gamma,
+        bandwidth=bandwidth,
     )
     counted = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
     return _summary(errors, lambda e: float(e[counted].max()))
@@ -228,7 +228,7 @@ def _summary(errors: Any, summarise: Callable[[Floats], Any]) -> Any:
     return summarise(errors)
 
 
-def _kernel_pass(Z: Matrix, gamma: float, binned: list[tuple[Integers, Floats, Floats]]) -> list[Floats]:
+def _kernel_pass(Z: Matrix, bandwidth: float, binned: list[tuple[Integers, Floats, Floats]]) -> list[Floats]:
     """Local errors (n,) of every (bins, residuals, weights) in ``binned``, from one pass over the kernel.
 
     With S, the sparse matrix that holds each row's residual in the line of its bin, S @ K sums the residuals
@@ -249,7 +249,7 @@ def _kernel_pass(Z: Matrix, gamma: float, binned: list[tuple[Integers, Floats, F
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
         kernel = manhattan_distances(Z, Z[rows])
-        kernel *= -1 / (d * gamma)
+        kernel *= -1 / (d * bandwidth)
         np.exp(kernel, out=kernel)
         sums = lines @ kernel
         first = 0

@@ -92,7 +92,7 @@ def test_one_label_alone_does_not_turn_a_series_around():
         (lambda: metrics.ece(HIT, P, n_bins=np.int64(0)), "n_bins is 0;"),
         (lambda: metrics.smooth_ece(HIT, P, bandwidth=np.float64(-1)), "bandwidth is -1.0;"),
         (lambda: metrics.brier(HIT, P, pos_label=np.int64(7)), "pos_label is 7;"),
-        (lambda: metrics.lce(HIT, P, MANY, gamma=np.float32(-1)), "gamma is -1.0;"),
+        (lambda: metrics.lce(HIT, P, MANY, bandwidth=np.float32(-1)), "bandwidth is -1.0;"),
         (lambda: metrics.roc_auc(np.zeros(60, np.int64), P), "only the label 0;"),
     ],
 )

@@ -37,7 +37,7 @@ def written_out(y, P, Z, gamma, n_bins, weights):
 def test_each_row_follows_the_published_formula(data, gamma, n_bins):
     y, P, Z = data
     weights = np.random.default_rng(5).integers(1, 4, size=60)
-    found = local_calibration_errors(y, P, Z, gamma=gamma, n_bins=n_bins, sample_weight=weights)
+    found = local_calibration_errors(y, P, Z, bandwidth=gamma, n_bins=n_bins, sample_weight=weights)
     assert found == pytest.approx(written_out(y, P, Z, gamma, n_bins, weights), abs=1e-12)
 
 
@@ -52,15 +52,15 @@ def test_lce_is_the_weighted_mean_and_mlce_the_largest(data):
 def test_a_wide_kernel_gives_the_binned_errors(data):
     """All rows of a bin are neighbours, so each row's error is the gap of its bin."""
     y, P, Z = data
-    assert lce(y, P, Z, gamma=1e9) == pytest.approx(ece(y, P, n_bins=15), abs=1e-7)
-    assert mlce(y, P, Z, gamma=1e9) == pytest.approx(mce(y, P, n_bins=15), abs=1e-7)
+    assert lce(y, P, Z, bandwidth=1e9) == pytest.approx(ece(y, P, n_bins=15), abs=1e-7)
+    assert mlce(y, P, Z, bandwidth=1e9) == pytest.approx(mce(y, P, n_bins=15), abs=1e-7)
 
 
 def test_a_narrow_kernel_leaves_every_row_alone(data):
     y, P, Z = data
     alone = np.abs(P.max(axis=1) - (P.argmax(axis=1) == y))
-    assert lce(y, P, Z, gamma=1e-9) == pytest.approx(alone.mean())
-    assert mlce(y, P, Z, gamma=1e-9) == pytest.approx(alone.max())
+    assert lce(y, P, Z, bandwidth=1e-9) == pytest.approx(alone.mean())
+    assert mlce(y, P, Z, bandwidth=1e-9) == pytest.approx(alone.max())
 
 
 def test_it_sees_errors_that_cancel_within_a_bin():
@@ -117,8 +117,8 @@ def test_memory_is_linear_in_rows():
 
 @pytest.mark.parametrize("gamma", [0, -1.0, float("nan")])
 def test_a_bandwidth_that_is_none_is_refused(data, gamma):
-    with pytest.raises(ValueError, match="gamma is"):
-        lce(*data, gamma=gamma)
+    with pytest.raises(ValueError, match="bandwidth is"):
+        lce(*data, bandwidth=gamma)
 
 
 def test_rows_of_Z_must_match():

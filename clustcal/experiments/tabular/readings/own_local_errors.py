@@ -72,7 +72,7 @@ def run_unit(data, unit, bandwidths=BANDWIDTHS):
                 calibrator = method.make(unit.seed).fit(cal.P, cal.y, Z_cal)
                 forecasts[method.name, method.clustered] = calibrator.predict_proba(test.P, Z_test)
         for gamma in bandwidths:
-            errors = metrics.local_calibration_errors(test.y, forecasts, Z_test, gamma=gamma)
+            errors = metrics.local_calibration_errors(test.y, forecasts, Z_test, bandwidth=gamma)
             for (calibrator, representation), found in errors.items():
                 key = {"calibrator": calibrator, "representation": representation, "gamma": gamma}
                 rows.append(common | key | {"lce": float(found.mean()), "mlce": float(found.max())})
