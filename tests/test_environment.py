@@ -17,6 +17,7 @@ OTHER_NAMES = {"xgboost-cpu": "xgboost"}  # the build without GPU code
 IMPORTED_AS = {
     "pillow": "PIL",
     "pyyaml": "yaml",
+    "beautifulsoup4": "bs4",
     "scikit-learn": "sklearn",
     "woodelf-explainer": "woodelf",
 }
@@ -152,6 +153,18 @@ def test_what_is_imported_where_it_is_needed_comes_with_an_extra(project):
     imported = {(name, path.name) for path in (ROOT / "clustcal").rglob("*.py") for name in imports(path, ast.walk)}
     assert {name for name, _ in imported} >= {"PIL", "myst_nb", "shap", "torch", "xgboost", "yaml"}
     assert [found for found in sorted(imported) if found[0] not in allowed] == []
+
+
+def test_what_tools_and_tests_import_is_declared(project):
+    declared = imported_as(direct(project, *project["optional-dependencies"]))
+    own = {path.stem for folder in ("tools", "assignments", "tests") for path in (ROOT / folder).rglob("*.py")}
+    own |= {"clustcal", "tests"}
+    for folder in ("tools", "tests"):
+        files = list((ROOT / folder).rglob("*.py"))
+        imported = {(name, path.name) for path in files for name in imports(path, ast.walk)}
+        allowed = declared | sys.stdlib_module_names | own
+        assert {name for name, _ in imported} >= {"yaml"}
+        assert [found for found in sorted(imported) if found[0] not in allowed] == []
 
 
 def imports(path, nodes):

@@ -13,7 +13,15 @@ from clustcal.calibrators.parametric import ParametricCalibrator, TemperatureSca
 from clustcal.core import solvers
 from clustcal.core.array_types import Bins, Confidence, Floats, Matrix, Strategy
 from clustcal.core.parameters import check_one_of, shown
-from clustcal.core.probabilities import KINDS, Scores, assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.core.probabilities import (
+    KINDS,
+    Scores,
+    assign_bins,
+    check_bins,
+    confidence_columns,
+    find_edges,
+    take_columns,
+)
 
 __all__ = ["BinwiseCalibration"]
 
@@ -106,7 +114,7 @@ class BinwiseCalibration(Containing):
         """
         P, codes, weights = data.scores.P, data.codes, data.weights
         confidence = take_columns(P, confidence_columns(P, self.kind))
-        edges = bin_edges(confidence, self.n_bins, self.strategy, weights)
+        edges = find_edges(confidence, self.n_bins, self.strategy, weights)
         bins = assign_bins(confidence, edges)
         n_bins = len(edges) - 1
         calibrator = self._parametric(data.n_classes)._fit_to(data)
@@ -141,7 +149,7 @@ class BinwiseCalibration(Containing):
 
     def _check_parameters(self) -> None:
         self._check_calibrators()
-        bin_edges(np.array([0.5]), self.n_bins, self.strategy)
+        check_bins(self.n_bins, self.strategy)
         check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.min_bin_size, Real) or not self.min_bin_size >= 0:
             raise ValueError(f"min_bin_size is {shown(self.min_bin_size)}; expected a number of at least 0.")

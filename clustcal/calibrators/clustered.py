@@ -184,4 +184,4 @@ class ClusteredCalibration(Containing):
         check_one_of("loss", self.loss, LOSSES)
 
     def _check_number_of_rows(self, n: int, which: str = "rows") -> None:
-        self._clusters().check_parameters(n, which)
+        self._clusters().check_number_of_rows(n, which)

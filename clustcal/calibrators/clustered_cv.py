@@ -203,7 +203,7 @@ class ClusteredCalibrationCV(Containing):
         candidates = self._candidates(data.n_classes)
         folds = self._repeated_folds(data, seed)
         smallest = min(len(train) for train, _ in folds)
-        SoftKMeans(max(self.n_clusters)).check_parameters(smallest, "rows that a fold trains on")
+        SoftKMeans(max(self.n_clusters)).check_number_of_rows(smallest, "rows that a fold trains on")
         losses = self._validation_losses(candidates, data, folds, seed)
         results = _compare(candidates, losses, data.weights)
         best = _choose(results, self.selection)
@@ -282,7 +282,9 @@ class ClusteredCalibrationCV(Containing):
         check_number_of_folds(self.cv, n)
         n_folds = int(self.cv)
         largest_part = -(-n // n_folds)
-        SoftKMeans(max(self.n_clusters)).check_parameters(n - largest_part, f"{which} that {n_folds - 1} folds hold")
+        SoftKMeans(max(self.n_clusters)).check_number_of_rows(
+            n - largest_part, f"{which} that {n_folds - 1} folds hold"
+        )
 
     def _given(self) -> list[ParametricCalibrator]:
         given = self.calibrator if isinstance(self.calibrator, (list, tuple)) else [self.calibrator]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, frequency
 from clustcal.core.array_types import Bins, Booleans, Floats, Strategy
 from clustcal.core.parameters import numbers_in, shown
-from clustcal.core.probabilities import assign_bins, bin_edges
+from clustcal.core.probabilities import assign_bins, check_bins, find_edges
 
 __all__ = ["HistogramBinning"]
 
@@ -75,7 +75,7 @@ class HistogramBinning(OneVsRest):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError if a parameter cannot serve."""
-        bin_edges(np.array([0.5]), self.n_bins, self.strategy)
+        check_bins(self.n_bins, self.strategy)
         prior = np.ones(2) if self.prior is None else numbers_in(self.prior)
         if prior.shape != (2,) or not (np.isfinite(prior).all() and (prior >= 0).all()):
             raise ValueError(f"prior is {shown(self.prior)}; expected two numbers of at least 0.")
@@ -83,7 +83,7 @@ class HistogramBinning(OneVsRest):
     def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> StepFunction:
         """Return the `StepFunction` of the posterior means."""
         alpha, beta = self._prior_of(hit, weights)
-        edges = bin_edges(p, self.n_bins, self.strategy, weights)
+        edges = find_edges(p, self.n_bins, self.strategy, weights)
         bins = assign_bins(p, edges)
         total = np.bincount(bins, weights, minlength=len(edges) - 1) + alpha + beta
         hits = np.bincount(bins, weights * hit, minlength=len(edges) - 1) + alpha

@@ -14,7 +14,15 @@ from sklearn.metrics.pairwise import manhattan_distances
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core.array_types import Bins, Confidence, Floats, Integers, Matrix
 from clustcal.core.parameters import check_one_of, shown
-from clustcal.core.probabilities import KINDS, Scores, assign_bins, bin_edges, confidence_columns, take_columns
+from clustcal.core.probabilities import (
+    KINDS,
+    Scores,
+    assign_bins,
+    check_bins,
+    confidence_columns,
+    find_edges,
+    take_columns,
+)
 
 __all__ = ["LocalRecalibration"]
 
@@ -105,7 +113,7 @@ class LocalRecalibration(Calibrator):
         P, weights = data.scores.P, data.weights
         columns = confidence_columns(P, self.kind)
         confidence = take_columns(P, columns)
-        edges = bin_edges(confidence, self.n_bins, weights=weights)
+        edges = find_edges(confidence, self.n_bins, weights=weights)
         bins = assign_bins(confidence, edges)
         order = np.argsort(bins, kind="stable")
         order = order[weights[order] > 0]
@@ -121,7 +129,7 @@ class LocalRecalibration(Calibrator):
         check_one_of("kind", self.kind, KINDS)
         if not isinstance(self.bandwidth, Real) or not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {shown(self.bandwidth)}; expected a positive number.")
-        bin_edges(np.array([0.5]), self.n_bins)
+        check_bins(self.n_bins)
 
     def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, fit_to_one_class, frequency, two_columns
 from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling
 from clustcal.core.array_types import Bins, Booleans, Floats, Strategy
-from clustcal.core.probabilities import assign_bins, bin_edges
+from clustcal.core.probabilities import assign_bins, check_bins, find_edges
 
 __all__ = ["ScalingBinning"]
 
@@ -82,7 +82,7 @@ class ScalingBinning(OneVsRest):
     def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> BinnedScaling:
         calibrator = fit_to_one_class(self._given(), p, hit, weights)
         q = calibrator._calibrate(two_columns(p), None)[:, 1]
-        edges = bin_edges(q, self.n_bins, self.strategy, weights)
+        edges = find_edges(q, self.n_bins, self.strategy, weights)
         bins = assign_bins(q, edges)
         count = lambda values: np.bincount(bins, values, minlength=len(edges) - 1)
         means = frequency(count(weights * q), count(weights), (edges[:-1] + edges[1:]) / 2)
@@ -101,7 +101,7 @@ class ScalingBinning(OneVsRest):
         if given._takes_logits():
             raise ValueError(f"calibrator is {given!r}; expected one of probabilities.")
         given._check_parameters()
-        bin_edges(np.array([0.5]), self.n_bins, self.strategy)
+        check_bins(self.n_bins, self.strategy)
 
 
 @dataclass(frozen=True)

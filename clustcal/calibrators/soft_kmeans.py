@@ -120,7 +120,8 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         rows = as_representation(Z)
-        self.check_parameters(rows.shape[0])
+        self.check_parameters()
+        self.check_number_of_rows(rows.shape[0])
         return self._fit(rows, as_weights(sample_weight, rows.shape[0]))
 
     def _fit(self, Z: Matrix, weights: Floats) -> Self:
@@ -181,19 +182,21 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the memberships of rows that are in canonical form."""
         return soft_memberships(squared_distances(normalize(Z), self.centroids_, self.membership), self.temperature)
 
-    def check_parameters(self, n: int | None = None, which: str = "rows") -> Self:
-        """Raise a ValueError if the parameters cannot serve (n rows, if that is known); else return self."""
+    def check_parameters(self) -> None:
+        """Raise a ValueError if a parameter cannot serve."""
         check_whole_number("n_clusters", self.n_clusters)
-        if n is not None and self.n_clusters > n:
-            raise ValueError(
-                f"n_clusters is {shown(self.n_clusters)}; expected a whole number from 1 to {n}, the number of {which}."
-            )
         check_one_of("membership", self.membership, SQUARED_DISTANCES)
         check_at_least_0("temperature", self.temperature)
         check_whole_number("n_init", self.n_init)
         check_random_state(self.random_state)
         check_true_or_false("normalize", self.normalize)
-        return self
+
+    def check_number_of_rows(self, n: int, which: str = "rows") -> None:
+        """Raise a ValueError if n rows cannot be parted into so many clusters; ``which`` says which rows these are."""
+        if self.n_clusters > n:
+            raise ValueError(
+                f"n_clusters is {shown(self.n_clusters)}; expected a whole number from 1 to {n}, the number of {which}."
+            )
 
 
 def distinct_rows(Z: Matrix, weights: Floats) -> tuple[Matrix, Floats]:

@@ -31,7 +31,8 @@ class Family:
     their bounds; ``features(P)`` and ``features_of_logits(logits)``, which give the X that the rest works on;
     ``nll(theta, X, codes, W)``, the losses (K,), gradients (K, p) and Hessians (K, p, p) of all clusters, the last None
     unless ``has_hessian``; and ``predict(theta, X)``, probabilities (n, L) for one theta. A family without a Hessian
-    also has ``whitener(theta, X, w, ridge)``.
+    also has ``whitener(theta, X, w, ridge)``, a map that makes the Hessian of one cluster nearly the identity, and
+    ``curvature(theta, X, w)`` (p,), the diagonal of that Hessian, from which the solver makes a map under a prior.
     """
 
     has_hessian = True
@@ -180,7 +181,8 @@ class SoftmaxFamily(Family):
     """Calibrators of the form q = softmax(z), with z linear in theta and in log p; the subclass says how.
 
     A subclass gives ``logits(theta, U)``, its adjoint ``adjoint(U, R)`` (the gradient of sum(R * logits) in theta),
-    and ``hessian(U, Q, w)``. In all of them ``t * identity`` is temperature scaling with 1 / T = t.
+    and ``hessian(U, Q, w)``, from which ``nll`` follows; or, as `TemperatureFamily`, ``nll`` itself. In all of them
+    ``t * identity`` is temperature scaling with 1 / T = t.
     """
 
     # A penalty that is a part of the family: the weight of the square of each parameter, and a direction of unit length

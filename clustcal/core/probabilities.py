@@ -342,9 +342,25 @@ def bin_edges(p: Any, n_bins: Bins, strategy: Strategy = "uniform", weights: Flo
     >>> bin_edges(None, [0, 0.001, 0.01, 1])
     array([0.   , 0.001, 0.01 , 1.   ])
     """
+    check_bins(n_bins, strategy)
+    return find_edges(p, n_bins, strategy, weights)
+
+
+def check_bins(n_bins: Bins, strategy: Strategy = "uniform") -> None:
+    """Raise a ValueError if `bin_edges` could not take the two."""
     check_one_of("strategy", strategy, STRATEGIES)
-    if hasattr(n_bins, "__len__") and not isinstance(n_bins, str):
-        return _own_edges(n_bins)
+    if _are_edges(n_bins):
+        _check_edges(n_bins)
+    elif n_bins != "auto" and (not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1):
+        raise ValueError(
+            f"n_bins is {shown(n_bins)}; expected a whole number of at least 1, 'auto', or edges from 0 to 1."
+        )
+
+
+def find_edges(p: Any, n_bins: Bins, strategy: Strategy = "uniform", weights: Floats | None = None) -> Floats:
+    """Return the edges of `bin_edges` for arguments that `check_bins` has seen."""
+    if _are_edges(n_bins):
+        return np.asarray(n_bins, dtype=np.float64)
     n_bins = _number_of_bins(n_bins, p, weights)
     # j / n_bins is the float that is closest to the edge, which linspace does not always give.
     levels = np.arange(n_bins + 1) / n_bins
@@ -393,7 +409,11 @@ def take_columns(P: Floats, columns: Integers) -> Floats:
     return np.take_along_axis(P, columns[:, None], axis=1)[:, 0]
 
 
-def _own_edges(edges: Any) -> Floats:
+def _are_edges(n_bins: Any) -> bool:
+    return hasattr(n_bins, "__len__") and not isinstance(n_bins, str)
+
+
+def _check_edges(edges: Any) -> None:
     try:
         found = np.asarray(edges, dtype=np.float64)
         valid = found.ndim == 1 and len(found) > 1 and found[0] == 0 and found[-1] == 1 and (np.diff(found) > 0).all()
@@ -401,19 +421,14 @@ def _own_edges(edges: Any) -> Floats:
         valid = False
     if not valid:
         raise ValueError(f"n_bins is {_shown(edges)}; expected edges that increase from 0 to 1.")
-    return found
 
 
-def _number_of_bins(n_bins: Bins, p: Any, weights: Floats | None) -> int:
-    if isinstance(n_bins, str) and n_bins == "auto":
-        total = len(p) if weights is None else weights.sum()
-        # The allowance keeps rounding in the sum of the weights from adding a bin to a cube.
-        return max(1, int(np.ceil(np.cbrt(total) * (1 - 1e-12))))
-    if not isinstance(n_bins, (int, np.integer)) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(
-            f"n_bins is {shown(n_bins)}; expected a whole number of at least 1, 'auto', or edges from 0 to 1."
-        )
-    return int(n_bins)
+def _number_of_bins(n_bins: Any, p: Any, weights: Floats | None) -> int:
+    if n_bins != "auto":
+        return int(n_bins)
+    total = len(p) if weights is None else weights.sum()
+    # The allowance keeps rounding in the sum of the weights from adding a bin to a cube.
+    return max(1, int(np.ceil(np.cbrt(total) * (1 - 1e-12))))
 
 
 def _shown(values: Any) -> str:

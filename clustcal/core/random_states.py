@@ -1,4 +1,7 @@
-"""One meaning of ``random_state`` for all that draws: what scikit-learn accepts, and numpy's Generators."""
+"""One meaning of ``random_state`` for metrics and generated data: what scikit-learn accepts, and numpy's Generators.
+
+Calibrators hand theirs to scikit-learn's K-means, and so take what that takes.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ReliabilityDisplay:
         What `clustcal.metrics.reliability_curve` returns.
     band : tuple of two ndarrays of shape (n_bins,), optional
         Lower and upper limit of the observed frequency of each bin in ``curve``; for a dict, one by class.
-    band_level : float, optional
+    confidence_level : float, optional
         Confidence level of the band, for the legend.
     band_name : str, optional
         Kind of the band, for the legend.
@@ -76,7 +76,7 @@ class ReliabilityDisplay:
         curve: ReliabilityCurve | dict[Any, ReliabilityCurve],
         *,
         band: Any = None,
-        band_level: float | None = None,
+        confidence_level: float | None = None,
         band_name: str | None = None,
         name: str | None = None,
         kind: str = "positive",
@@ -84,7 +84,7 @@ class ReliabilityDisplay:
     ) -> None:
         self.curve = curve
         self.band = band
-        self.band_level = band_level
+        self.confidence_level = confidence_level
         self.band_name = band_name
         self.name = name
         self.kind = kind
@@ -228,7 +228,7 @@ class ReliabilityDisplay:
         display = cls(
             curve,
             band=bands if _is_classwise(curve) else bands[None],
-            band_level=first.confidence_level,
+            confidence_level=first.confidence_level,
             band_name=BAND_NAMES.get(first.interval),
             name=name,
             kind="classwise" if _is_classwise(curve) else first.kind,
@@ -325,7 +325,7 @@ class ReliabilityDisplay:
         return ax.fill_between(curve.confidence, low, high, color=colour, alpha=0.18, lw=0, label=label)
 
     def _level(self) -> str | None:
-        return f"{100 * self.band_level:.4g} %" if self.band_level else None
+        return f"{100 * self.confidence_level:.4g} %" if self.confidence_level else None
 
     def _axis_labels(self) -> tuple[str, str]:
         if self.kind == "top-label":

@@ -56,6 +56,15 @@ class TestEveryFamily:
             numeric = family.nll(theta + shift, X, codes, W)[1] - family.nll(theta - shift, X, codes, W)[1]
             np.testing.assert_allclose(family.nll(theta, X, codes, W)[2][:, i], numeric / (2 * h), rtol=1e-5, atol=1e-5)
 
+    def test_what_the_contract_names_is_there(self, family):
+        _, X, codes, W, theta = make_case(family)
+        assert family.identity.shape == family.lower.shape == family.upper.shape == (theta.shape[1],)
+        loss, gradient, hessian = family.nll(theta, X, codes, W)
+        assert loss.shape == (K,)
+        assert gradient.shape == theta.shape
+        assert (hessian is not None) == family.has_hessian
+        assert family.predict(theta[0], X).shape == (N, family.n_classes)
+
     def test_clusters_do_not_touch_each_other(self, family):
         _, X, codes, W, theta = make_case(family)
         together = family.nll(theta, X, codes, W)[0]
@@ -157,3 +166,12 @@ def test_along_a_neutral_direction_of_unit_length_the_loss_does_not_change():
             moved = family.nll(theta + step * family.neutral, X, codes, W)[0]
             np.testing.assert_allclose(moved, family.nll(theta, X, codes, W)[0], rtol=1e-12)
     assert families.VectorFamily(L).neutral is not None
+
+
+@pytest.mark.parametrize("family", [families.VectorFamily(L), families.DirichletFamily(L)])
+def test_curvature_is_the_diagonal_of_the_hessian(family):
+    """A family that may be too large for a Hessian gives what the solver uses in its place."""
+    _, X, codes, W, theta = make_case(family)
+    hessian = family.nll(theta[:1], X, codes, W[:, :1])[2][0]
+    of_penalty = 2 * family.penalty
+    np.testing.assert_allclose(family.curvature(theta[0], X, W[:, 0]) + of_penalty, np.diag(hessian), rtol=1e-8)

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.special import softmax
 
 from clustcal.experiments.deep import confidence_signal, design, geometry, measured
@@ -245,8 +244,3 @@ STATEMENTS = {
     "overhead-deep": overhead_deep,
     "overhead-small-constant": overhead_small_constant,
 }
-
-
-def as_table(lines):
-    """Return judgements as a DataFrame."""
-    return pd.DataFrame(lines, columns=["id", "part", "ours", "verdict"])

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from clustcal import ClusteredCalibration, datasets, metrics
-from clustcal.core import solvers
+from clustcal.calibrators.base import read_calibration_set
 from clustcal.experiments import protocol, runner
 from clustcal.experiments.methods import GLOBAL, Entry
 from clustcal.experiments.provenance import describe_commit, describe_versions
@@ -212,12 +212,10 @@ def make_forecast(method, cal, test, seed):
 
 def time_cluster_fits(calibrator, cal):
     """Return the seconds of fitting a clustered calibrator when the clusters are given: all but K-means."""
+    data = read_calibration_set(cal.P, cal.y)
     start = process_time()
-    base = clone(calibrator.calibrator_).fit(cal.P, cal.y)
-    family = base.family(2)
-    features = family.features(np.column_stack([1 - cal.P, cal.P]))
-    W = calibrator.memberships(cal.Z)
-    solvers.fit(family, features, cal.y, W, prior=base.theta_, shrinkage=calibrator.shrinkage)
+    base = clone(calibrator.calibrator_)._fit_to(data)
+    calibrator._fit_clusters(data, base, calibrator.memberships(cal.Z))
     return process_time() - start
 
 
