@@ -44,6 +44,7 @@ SITE_TESTS = tuple(
         "maps_explorer",
         "memberships_explorer",
         "costs_explorer",
+        "groups_explorer",
         "forecasting_game",
         "accessibility",
     )

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import logit
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from clustcal import BetaCalibration, SoftKMeans, datasets
+from clustcal import BetaCalibration, PlattScaling, SoftKMeans, datasets
 
 ASSETS = Path(__file__).resolve().parent.parent / "book/_assets"
 NUMBERS_OF_CLUSTERS = range(2, 9)
@@ -62,7 +63,42 @@ def stroke_counts():
     return {"people": len(y), "strokes": int(y.sum())} | counts
 
 
-FILES = {"stroke-rows": ("strokeRows", stroke_rows), "stroke-counts": ("strokeCounts", stroke_counts)}
+def adult_groups():
+    """Return how many people with and without a high income are at or above each threshold, men and women (Adult).
+
+    The forecast is that of the chapter "Groups and fairness": Platt scaling with a term for each group.
+    """
+    scores = datasets.load_scores("adult")
+    names = scores.feature_names["data"]
+    people = {part: scores[f"Z_{part}"]["data"] for part in ("cal", "test")}
+    platt = PlattScaling().fit(scores.P_cal, scores.y_cal)
+
+    def design(part):
+        race = people[part][:, names.index("race")]
+        codes = np.unique(people["cal"][:, names.index("race")])
+        indicators = [people[part][:, names.index("sex")] <= 0] + [race == codes[k] for k in (4, 2, 1, 0, 3)]
+        return np.column_stack([logit(platt.predict_proba(scores[f"P_{part}"])[:, 1]), *indicators]).astype(float)
+
+    forecast = LogisticRegression(C=1.0).fit(design("cal"), scores.y_cal).predict_proba(design("test"))[:, 1]
+    of_women = people["test"][:, names.index("sex")] <= 0
+    made = {}
+    for name, mine in {"men": ~of_women, "women": of_women}.items():
+        chosen = forecast[mine][:, None] >= THRESHOLDS[::10] / 1000
+        high = scores.y_test[mine] == 1
+        made[name] = {
+            "positives": int(high.sum()),
+            "negatives": int((~high).sum()),
+            "chosenPositives": chosen[high].sum(axis=0).tolist(),
+            "chosenNegatives": chosen[~high].sum(axis=0).tolist(),
+        }
+    return made
+
+
+FILES = {
+    "stroke-rows": ("strokeRows", stroke_rows),
+    "stroke-counts": ("strokeCounts", stroke_counts),
+    "adult-groups": ("adultGroups", adult_groups),
+}
 
 
 def read(name):

@@ -28,7 +28,7 @@ ELSEWHERE = "sys_platform != 'linux' or platform_machine != 'x86_64'"
 PYTHON = "3.11"  # of conda and Binder, and the oldest that the lock is for
 # Other libraries that some tests try the package with where they are there: half a gigabyte that nothing here needs.
 NOT_LOCKED = ("all", "alternatives", "interop")
-READERS = ("book", "dask", "data", "deep", "trees")  # extras in environment.yml
+READERS = ("book", "conformal", "dask", "data", "deep", "trees")  # extras in environment.yml
 # What conda installs, under its own names: what others of its packages bring in any case, and compiled libraries in the
 # build without GPU code, or in the part that a book needs. The rest comes with pip.
 CONDA = {
