@@ -12,9 +12,6 @@ from quiz_directive import FEWEST, MOST, quiz
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-# Chapters with exercises that have no quiz yet.
-WITHOUT = {"appendix/overhead", "appendix/scoreboard", "method/deep-representations", "reproduction/stroke"}
-
 QUESTION = """\
 {number}. Is $1 + 1 = {number}$ or *not*,
    as they say?
@@ -269,7 +266,7 @@ def test_a_source_that_is_wrong_gets_one_sentence(tmp_path, sentence):
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_chapter_with_exercises_has_one_quiz_before_them(chapter):
     text = source(chapter).read_text(encoding="utf-8")
-    needs_one = "\n## Exercises\n" in text and chapter not in WITHOUT
+    needs_one = "\n## Exercises\n" in text
     assert len(re.findall(r"^```\{quiz\}$", text, re.MULTILINE)) == needs_one
     assert len(re.findall(r"\n## Quiz\n\n```\{quiz\}\n(?s:.*?)\n```\n\n## Exercises\n", text)) == needs_one
 
@@ -289,3 +286,58 @@ def test_the_place_of_the_right_answer_varies(chapter):
     places = [re.findall(r"^   - \[([ x])\]", question, re.MULTILINE).index("x") for question in questions]
     assert len(set(places)) > 1
     assert max(map(places.count, places)) < len(places)
+
+
+def places(chapter):
+    """Of each question the place of the right answer, from 1."""
+    questions = re.split(r"^\d\. ", quiz_of(chapter), flags=re.MULTILINE)[1:]
+    return [re.findall(r"^   - \[([ x])\]", question, re.MULTILINE).index("x") + 1 for question in questions]
+
+
+def seen(answer):
+    """An answer about as long as a reader sees it: without the marks of a formula, a name of a value as a number."""
+    answer = re.sub(r"\{[a-z:]+\}`[^`]*`", "0.00", answer)
+    return re.sub(r"\\\\?[a-zA-Z]+|[$*`{}^_]", "", answer)
+
+
+def lengths(chapter):
+    """Of each question how long the right answer is, and the wrong ones."""
+    for question in re.split(r"^\d\. ", quiz_of(chapter), flags=re.MULTILINE)[1:]:
+        answers = re.findall(r"^   - \[([ x])\] (.*)$", question, re.MULTILINE)
+        (right,) = [len(seen(answer)) for mark, answer in answers if mark == "x"]
+        yield right, [len(seen(answer)) for mark, answer in answers if mark == " "]
+
+
+WITH_QUIZ = [chapter for chapter in chapters() if quiz_of(chapter)]
+
+
+def test_the_place_tells_nothing_over_all_quizzes():
+    """Each place is right about as often as the others, and the first and last question give nothing away."""
+    of_three = [place for chapter in WITH_QUIZ for place in places(chapter)]
+    shares = [of_three.count(place) / len(of_three) for place in (1, 2, 3)]
+    assert min(shares) > 0.26
+    assert max(shares) < 0.41
+    ends = [(places(chapter)[0], places(chapter)[-1]) for chapter in WITH_QUIZ]
+    assert max(map(ends.count, ends)) < 0.3 * len(ends)  # a ninth by chance
+
+
+def test_no_order_of_right_answers_comes_three_times():
+    orders = [tuple(places(chapter)) for chapter in WITH_QUIZ]
+    assert max(map(orders.count, orders)) <= 2
+
+
+def test_taking_the_longest_or_the_shortest_answer_is_right_about_as_often_as_chance():
+    every = [pair for chapter in WITH_QUIZ for pair in lengths(chapter)]
+    longest = sum(right > max(wrong) for right, wrong in every) / len(every)
+    shortest = sum(right < min(wrong) for right, wrong in every) / len(every)
+    assert 0.2 < longest < 0.4
+    assert 0.2 < shortest < 0.4
+    assert longest + shortest > 0.5  # nor is the one in the middle right more often than every other time
+
+
+@pytest.mark.parametrize("chapter", WITH_QUIZ)
+def test_the_right_answer_does_not_stand_out_by_its_length(chapter):
+    """At most 1.5 times as long as the longest wrong one, where that is long enough to count."""
+    found = list(lengths(chapter))
+    assert [pair for pair in found if pair[0] > 1.5 * max(*pair[1], 20)] == []
+    assert sum(right > max(wrong) for right, wrong in found) <= len(found) / 2
