@@ -473,10 +473,12 @@ class DirichletCalibration(ParametricCalibrator):
 
     def family(self, n_classes: int) -> families.DirichletFamily:
         """Return the parametric family for this number of classes."""
-        self._check_parameters()
         odir = None if self.odir is None else numbers_in(self.odir)
         l2, shrink_to = (0.0, "zero") if self._is_auto() or odir is not None else (self.l2, self.shrink_to)
         return families.DirichletFamily(n_classes, l2, odir, shrink_to)
+
+    def _check_number_of_classes(self, n_classes: int) -> None:
+        self._check_parameters()  # all that a calibrator around this one asks of it
 
     def _is_auto(self) -> bool:
         return self.odir is None and isinstance(self.l2, str)

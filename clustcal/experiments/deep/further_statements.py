@@ -231,7 +231,8 @@ def dirichlet_reference_code(known):
     ratio = nll["reference"] / nll["ours"]
     both = min(nll["reference"], nll["ours"]) > nll["base"]
     said = f"{ratio:.3f} times ours; base {nll['base']:.3f}, ours {nll['ours']:.3f}, theirs {nll['reference']:.3f}"
-    yield Judgement("", said, HOLDS if both or 0.95 <= ratio <= 1.25 else FAILS)
+    splits = table.loc[table["method"] == "reference", "seed"].nunique()
+    yield Judgement("", said, HOLDS if both or 0.95 <= ratio <= 1.25 else FAILS, splits)
 
 
 STATEMENTS = {

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from clustcal.experiments.deep import further_statements, statements
+from clustcal.experiments.deep import arms, further_statements, statements
 from clustcal.experiments.deep.network_tables import STAND_INS, find_tables
 from clustcal.experiments.deep.relation_verdicts import judge
+from clustcal.experiments.deep.verdict_noise import WITHIN
+from clustcal.experiments.deep.verdict_strength import can_fail, describe_relation, describe_statement
 
-COLUMNS = ("id", "part", "kind", "dataset", "role", "study", "expected", "ours", "splits", "verdict")
+COLUMNS = (
+    *("id", "part", "kind", "dataset", "role", "study", "expected", "ours", "splits", "verdict"),
+    *("strength", "difference", "noise"),
+    *arms.COLUMNS,
+)
 JUDGED, BESIDE = "judged", "beside"
 STATEMENT = "statement"
+DECIDED = ("holds", "fails", "undecided", "equal or not")
 PATH = Path("deep") / "verdicts.csv"  # in the folder of results
 
 
@@ -30,8 +37,9 @@ def judge_all(known):
     verdicts : DataFrame
         One line per relation and network, and per statement or part of one: ``id``; ``part``; ``kind``, one of
         `relations.KINDS` or "statement"; ``dataset``, the paper's name; ``role``, "judged", or "beside" for the
-        networks that are only reported; ``study``; what is ``expected``; ``ours``; the ``splits`` it rests on; and the
-        ``verdict``.
+        networks that are only reported; ``study``; what is ``expected``; ``ours``; the ``splits`` it rests on; the
+        ``verdict`` by the rule; and beside it its ``strength`` (see `verdict_strength`), the ``difference`` that it
+        rests on and its ``noise`` (see `verdict_noise`), and the verdict under another reading, see `arms`.
     """
     tables = find_tables(known.rows)
     frames = []
@@ -40,11 +48,16 @@ def judge_all(known):
         relations = relations[relations["dataset"].isin(study_of)]
         if role == BESIDE:  # what a network cannot have, such as clusters without features, says nothing
             relations = relations[relations["ours"] != ""]
-        frames.append(relations.assign(part="", role=role, study=relations["dataset"].map(study_of).fillna("")))
+        strength = [describe_relation(relation) for relation in relations.itertuples()]
+        study = relations["dataset"].map(study_of).fillna("")
+        frames.append(relations.assign(part="", role=role, study=study, strength=strength))
     lines = statements.judge_statements(statements.STATEMENTS, known.tables)
     lines += statements.judge_statements(further_statements.STATEMENTS, known)
-    said = pd.DataFrame(lines).assign(kind=STATEMENT, dataset="", role=JUDGED, study="", expected="", splits=0)
-    return pd.concat([*frames, said], ignore_index=True)[list(COLUMNS)]
+    said = pd.DataFrame(lines).assign(kind=STATEMENT, dataset="", role=JUDGED, study="", expected="", difference="")
+    said["strength"] = [describe_statement(line.id, line.part) for line in said.itertuples()]
+    verdicts = pd.concat([*frames, said.assign(noise="")], ignore_index=True)
+    other = arms.judge_arms(known).assign(role=JUDGED)
+    return verdicts.merge(other, how="left", on=["id", "part", "role"])[list(COLUMNS)].fillna("")
 
 
 def write_verdicts(verdicts, results):
@@ -81,6 +94,30 @@ def summarise(verdicts):
     """
     judged = verdicts[verdicts["role"] == JUDGED]
     return pd.crosstab(judged["kind"], judged["verdict"]).rename_axis(index=None, columns=None)
+
+
+def weigh(verdicts):
+    """Count the verdicts on what is judged, and what speaks against them.
+
+    Returns
+    -------
+    counts : DataFrame
+        By verdict how many there are; how many of these could not have come out otherwise; of the others how many are
+        weak; of the rest, of how many the border of the rule lies within the interval; and how many that leaves.
+    """
+    judged = verdicts[(verdicts["role"] == JUDGED) & verdicts["verdict"].isin(DECIDED)]
+    could = can_fail(judged["strength"])
+    is_weak = could & (judged["strength"] != "")
+    is_near = could & ~is_weak & (judged["noise"] == WITHIN)
+    columns = {
+        "all": pd.Series(True, judged.index),
+        "could not differ": ~could,
+        "weak": is_weak,
+        "within noise": is_near,
+        "left": could & ~is_weak & ~is_near,
+    }
+    counts = pd.DataFrame({name: mask.groupby(judged["verdict"]).sum() for name, mask in columns.items()})
+    return counts.reindex(list(DECIDED), fill_value=0).astype(int).rename_axis(None)
 
 
 def count_by_cell(verdicts):

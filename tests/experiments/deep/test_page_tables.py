@@ -38,7 +38,7 @@ def test_ours_is_shown_with_its_spread(compared):
 
 def test_statements_have_the_words_of_the_rules():
     shown = page_tables.show_statements(["sensitivity", "emotion-clustered"])
-    assert set(shown.columns) == {"says", "part", "ours", "verdict"}
+    assert list(shown.columns) == ["says", "part", "ours", "verdict", "cannot show", "another reading"]
     assert shown["says"].str.startswith("Clustered Vector gains a little").sum() == 1
     assert len(shown) >= 2
 
@@ -82,3 +82,24 @@ def test_gain_of_clusters_is_that_within_each_split():
     table = pd.DataFrame({"seed": [0, 1] * 2, "method": ["TS"] * 2 + ["TS clustered"] * 2, "nll": [1.0, 2.0, 0.9, 1.8]})
     gains = page_tables.find_local_gains(table, ["TS"])
     assert_allclose(gains.loc["TS"], [10.0, 0.0], atol=1e-9)
+
+
+def test_the_range_over_cells_is_that_within_each_split():
+    rows = TestSurface().rows()
+    rows.loc[rows["seed"] == 1, "nll"] = 2.0  # a split in which no cell differs
+    ranges = page_tables.find_ranges(rows, "made", ["TS"])
+    assert_allclose(ranges.loc["TS"], [50 * (2.5 / 2.04 - 1), 0, 100 * (2.5 / 2.04 - 1)])
+
+
+def test_bins_are_held_against_their_global_form_in_each_split(compared):
+    table = pd.DataFrame({"method": ["TS"] * 2 + ["Vector"] * 2, "seed": [0, 1] * 2, "nll": [2.0, 4.0] * 2})
+    lines = [
+        {"name": "emotion", "method": method, "seed": seed, "strategy": "quantile", "kind": "top-label", "nll": nll}
+        for method in ("Binwise-TS", "Binwise-Vector")
+        for seed, nll in ((0, 1.9), (1, 3.8))
+    ]
+    bins = page_tables.find_bin_gains(pd.DataFrame(lines), {"emotion": table})
+    assert_allclose(bins["gain"], 0.05)
+    shown = page_tables.show_readings(bins, compared, "Emotion", "emotion")
+    assert shown.loc["the paper"].tolist() == ["3.8", "1.3"]  # .152 and .156 below .158
+    assert shown.loc["equal mass of the most probable class", "Binwise-TS"] == "5.00 ± 0.00"
