@@ -28,6 +28,7 @@ from clustcal.core.parameters import check_true_or_false
 from clustcal.core.probabilities import (
     Scores,
     are_several,
+    as_counts,
     as_representation,
     as_representations,
     as_scores,
@@ -85,7 +86,7 @@ def read_calibration_set(
     scores = as_scores(P, from_logits)
     n = len(scores.P)
     check_same_length(n, y=y)
-    weights = as_weights(sample_weight, n)
+    weights = as_counts(as_weights(sample_weight, n))
     names = column_names(P)
     order = None
     if names is not None:
@@ -149,7 +150,8 @@ class Calibrator(ClassifierMixin, BaseEstimator):
             The representation of every row, for calibrators that use one; ignored by all others. `RidgeCalibration`
             also takes a list of representations.
         sample_weight : array-like of shape (n,), optional
-            A weight of 2 is the same as two equal rows.
+            A weight of 2 is the same as two equal rows. Weights that sum to less than their effective number of rows,
+            as those do that sum to 1, are scaled to it.
 
         Returns
         -------

@@ -36,6 +36,7 @@ class ParametricCalibrator(Calibrator):
     """
 
     prior: Literal["auto"] | None = None  # of those that do not ask for one
+    _unit = 1.0  # of all rows, which their parts share
 
     def __init__(
         self, classes: ArrayLike | None = None, from_logits: bool = False, prior: Literal["auto"] | None = "auto"
@@ -54,6 +55,7 @@ class ParametricCalibrator(Calibrator):
 
     def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         """Return the fit, and the prior under which it was made, None without one."""
+        self._unit = self._unit_of(X, data.weights)
         penalty = None if self.prior is None else self._prior_of(X, data)
         return solvers.fit(family, X, data.codes, data.weights[:, None], penalty=penalty), penalty
 
@@ -64,6 +66,10 @@ class ParametricCalibrator(Calibrator):
     def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         """Return the prior for these rows; a calibrator whose strengths come from all rows leaves them as they are."""
         return self._penalty.moved_to(self.theta_)
+
+    def _unit_of(self, X: Floats, weights: Floats) -> float:
+        """Return the unit in which the prior measures how much the map bends, for those in which it can."""
+        return 1.0
 
     def _check_parameters(self) -> None:
         if self.prior is not None and not (isinstance(self.prior, str) and self.prior == "auto"):
@@ -97,9 +103,7 @@ class PlattScaling(ParametricCalibrator):
         Nothing is cut then, where log p of a probability of 0 must be.
     prior : "auto" or None, default="auto"
         ``"auto"`` keeps a few dozen rows from a map that is far too steep or too flat, see Notes, and fades as rows are
-        added. It expects scores that are somewhat too sure; where they are far too modest (slope 5 and more, as those
-        of AdaBoost in scikit-learn), or where weights sum to far less than the rows, take None: maximum likelihood,
-        the fit of the paper.
+        added. None is maximum likelihood, the fit of the paper.
 
     Attributes
     ----------
@@ -116,9 +120,11 @@ class PlattScaling(ParametricCalibrator):
     Notes
     -----
     With ``prior="auto"`` labels enter as Platt's smoothed targets, :math:`(n_1 + 1) / (n_1 + 2)` and
-    :math:`1 / (n_0 + 2)`, and :math:`(A - 1/2)^2 / (2 \cdot 0.5^2) + B^2 / (2 \cdot 2^2)` is added to the summed NLL:
-    the prior that A is 1/2 give or take 1/2, as classifiers are more often too sure of themselves than too modest,
-    and that B is 0 give or take 2.
+    :math:`1 / (n_0 + 2)`, which keep A finite; and a slope A below 3/4 costs :math:`(3/4 - A)^2 / (2 \cdot 0.5^2)`, as
+    few rows often look as if the scores said less than they do. Steeper slopes cost nothing, since their size is one
+    of units: scores in a narrow band, as those of AdaBoost, may need a slope of 40. Nor does B, however rare events
+    are; with :math:`n_1` of them the mean forecast is :math:`n_1 (n_1 + 1) / (n_1 + 2) + n_0 / (n_0 + 2)` over n
+    exactly, as long as A is at least 3/4.
 
     References
     ----------
@@ -160,9 +166,9 @@ class TemperatureScaling(ParametricCalibrator):
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
     prior : "auto" or None, default="auto"
-        ``"auto"`` adds :math:`(1/T - 1/2)^2 / (2 \cdot 0.5^2)` to the summed NLL, the prior that 1 / T is 1/2 give or
-        take 1/2, and for two classes takes labels as Platt's smoothed targets, see `PlattScaling`; neither matters from
-        a thousand rows on. None is maximum likelihood, the fit of the paper.
+        ``"auto"`` adds :math:`(1 - 1/T)^2 / (2 \cdot 0.5^2)` to the summed NLL where T is above 1, so that few rows
+        need good reason to distrust the classifier, and for two classes takes labels as Platt's smoothed targets, see
+        `PlattScaling`. None is maximum likelihood, the fit of the paper.
 
     Attributes
     ----------
@@ -192,7 +198,9 @@ class TemperatureScaling(ParametricCalibrator):
         return families.TEMPERATURE if n_classes == 2 else families.TemperatureFamily(n_classes)
 
     def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
-        return priors.slope_prior(0, priors.smoothing_tilt(X, data.codes, data.weights) if data.n_classes == 2 else 0.0)
+        return priors.temperature_prior(
+            priors.smoothing_tilt(X, data.codes, data.weights) if data.n_classes == 2 else 0.0
+        )
 
     @property
     def temperature_(self) -> float:
@@ -234,8 +242,9 @@ class BetaCalibration(ParametricCalibrator):
     The paper writes ``+ b log(1 - p)``; with the minus sign of Kull et al. both coefficients of an increasing map
     are positive.
 
-    With ``prior="auto"`` labels enter as Platt's smoothed targets, and the prior is that of `PlattScaling` for the mean
-    of a and b and for c; their difference is 0 give or take 1/4, so that few rows give a map like Platt's.
+    With ``prior="auto"`` labels enter as Platt's smoothed targets, and the prior of `PlattScaling` is that of the mean
+    slope, which is :math:`a (1 - \bar p) + b \bar p`. The difference of a and b is 0 give or take 1/2, so that few rows
+    give a map like Platt's; give or take 1/2 over s where the standard deviation s of the logit is below 1.
 
     References
     ----------
@@ -257,7 +266,11 @@ class BetaCalibration(ParametricCalibrator):
         return families.BETA
 
     def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
-        return priors.two_slopes_prior(priors.smoothing_tilt(X, data.codes, data.weights))
+        mean = data.weights @ data.scores.P[:, 1] / data.weights.sum()
+        return priors.two_slopes_prior(mean, self._unit, priors.smoothing_tilt(X, data.codes, data.weights))
+
+    def _unit_of(self, X: Floats, weights: Floats) -> float:
+        return priors.unit(X[:, 0] + X[:, 1], weights)
 
 
 class QuadraticScaling(ParametricCalibrator):
@@ -273,7 +286,8 @@ class QuadraticScaling(ParametricCalibrator):
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
     prior : "auto" or None, default="auto"
-        ``"auto"`` is that of `PlattScaling` for A and B, and C is 0 give or take 0.05. None is maximum likelihood.
+        ``"auto"`` is that of `PlattScaling`, for the slope at the mean logit, and C is 0 give or take 0.05; give or
+        take 0.05 over s squared where the standard deviation s of the logit is below 1. None is maximum likelihood.
 
     Attributes
     ----------
@@ -305,7 +319,11 @@ class QuadraticScaling(ParametricCalibrator):
         return families.QUADRATIC
 
     def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
-        return priors.quadratic_prior(priors.smoothing_tilt(X, data.codes, data.weights))
+        mean = data.weights @ X[:, 0] / data.weights.sum()
+        return priors.quadratic_prior(mean, self._unit, priors.smoothing_tilt(X, data.codes, data.weights))
+
+    def _unit_of(self, X: Floats, weights: Floats) -> float:
+        return priors.unit(X[:, 0], weights)
 
 
 def _found(theta: Floats, n_iter: int) -> solvers.Fit:

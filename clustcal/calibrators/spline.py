@@ -44,8 +44,8 @@ class SplineScaling(ParametricCalibrator):
         Whether P holds logits (log-odds of the second class, or a column for every class) instead of probabilities.
         Nothing is cut then, where log p of a probability of 0 must be.
     prior : "auto" or None, default="auto"
-        ``"auto"`` is that of `PlattScaling` for slope and intercept of the line, and its smoothed targets. None leaves
-        the penalty alone.
+        ``"auto"`` is that of `PlattScaling` for the slope of the line, and its smoothed targets. None leaves the
+        penalty alone.
 
     Attributes
     ----------
@@ -67,7 +67,8 @@ class SplineScaling(ParametricCalibrator):
     Notes
     -----
     The integral is minus the logarithm of a Gaussian prior of precision :math:`\tau` for every weight. MacKay's update
-    of it (Laplace's approximation) is repeated ten times, given that 100 is expected, with the weight of two splines.
+    of it (Laplace's approximation) is repeated ten times, given that 100 is expected, with the weight of two splines;
+    100 times the third power of the standard deviation of the logit where that is below 1.
 
     Lucena's splines differ: knots drawn at random from the scores, rows added that pull to the identity, a penalty on
     the coefficients of a truncated basis, and its strength by one fold. Without any penalty, and with the same knots,
@@ -127,7 +128,8 @@ class SplineScaling(ParametricCalibrator):
     def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior]:
         """Return the fit, and its prior, with the strength that the data choose unless it is given."""
         is_given = not isinstance(self.roughness, str)
-        self.roughness_ = float(self.roughness) if is_given else ROUGHNESS
+        self._unit = priors.unit(X[:, 0], data.weights)
+        self.roughness_ = float(self.roughness) if is_given else self._expected()
         W = data.weights[:, None]
         start = None
         n_splines = X.shape[1] - 2
@@ -140,10 +142,14 @@ class SplineScaling(ParametricCalibrator):
 
     def _updated(self, hessian: Floats, theta: Floats, X: Floats, data: CalibrationSet) -> float:
         """MacKay's update: how many weights the data determine, over their squared length."""
-        precision = np.diag(self._prior_of(X, data).precision)
+        precision = self._prior_of(X, data).cost(theta[None])[2].reshape(hessian.shape)
         left = np.linalg.pinv(hessian + precision, hermitian=True).diagonal()[2:]
         determined = np.sum(1 - self.roughness_ * left)
-        return (determined + WORTH) / (theta[2:] @ theta[2:] + WORTH / ROUGHNESS)
+        return float((determined + WORTH) / (theta[2:] @ theta[2:] + WORTH / self._expected()))
+
+    def _expected(self) -> float:
+        """Return the roughness that is expected; the integral of the squared second derivative is cubic in the unit."""
+        return ROUGHNESS / self._unit**3
 
     def _prior_of(self, X: Floats, data: CalibrationSet) -> priors.Prior:
         is_auto = self.prior is not None

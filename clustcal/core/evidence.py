@@ -217,7 +217,7 @@ def near_temperature(U, codes, weights, with_matrix=False):
 def inverse_temperature(U, codes, weights):
     """Return 1 / T of temperature scaling of log-probabilities (n, L), with its default prior."""
     family = TemperatureFamily(U.shape[1])
-    found = solvers.fit(family, below_top(U), codes, weights[:, None], penalty=priors.slope_prior(0))
+    found = solvers.fit(family, below_top(U), codes, weights[:, None], penalty=priors.temperature_prior())
     return found.theta[0, 0]
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Calibration maps of classifiers are flatter than the identity far more often than steeper: a slope of 1/2, that is a
-# temperature of 2, and twice this standard deviation reaches from a flat map to one that is steeper than the identity.
-SLOPE, SLOPE_SD = 0.5, 0.5
-INTERCEPT_SD = 2.0
-# Of the difference of the two slopes of Beta calibration.
-SKEW_SD = 0.25
-# Of the coefficient of the squared logit in quadratic scaling.
+# Few rows mislead a fit in two ways. Slopes that are too steep are kept finite by Platt's smoothed targets, which cost
+# next to nothing where the scores are right to be sure. Slopes that are too flat, against a classifier that knows more
+# than these rows do, are what the prior is for: it pulls up to this slope, and leaves all that is steeper alone. How
+# steep a map must be depends on the units of the scores (those of boosting may need a slope of 40), so that nothing
+# can be believed of it beforehand; and nothing is of the height of the map, as events may be rare.
+SLOPE, SLOPE_SD = 0.75, 0.5
+# A temperature with no intercept beside it has less to lose by trusting the classifier.
+LONE_SLOPE = 1.0
+# Of the difference of the two slopes of Beta calibration, and of the coefficient of the squared logit, both for logits
+# that spread by 1 or more; for narrower ones in units of their spread, see `unit`.
+SKEW_SD = 0.5
 BEND_SD = 0.05
 
 
@@ -21,24 +25,33 @@ BEND_SD = 0.05
 class Prior:
     r"""Minus the logarithm of a prior density, (theta - centre)' precision (theta - centre) / 2 + tilt' theta.
 
-    ``centre`` (p,); ``precision`` (p, p), or (p,) where it is diagonal; ``tilt`` (p,) or 0.
+    ``centre`` (p,); ``precision`` (p, p), or (p,) where it is diagonal; ``tilt`` (p,) or 0. ``slope`` (p,), if given,
+    says what of theta is the slope of the map; below ``least`` it costs (slope' theta - least)^2 / (2 SLOPE_SD^2) too.
     """
 
     centre: np.ndarray
     precision: np.ndarray
     tilt: np.ndarray | float = 0.0
+    slope: np.ndarray | None = None
+    least: float = SLOPE
 
     def moved_to(self, centre):
         """Return the same strength around other parameters, without the tilt."""
         return Prior(centre, self.precision)
 
     def cost(self, theta):
-        """Return the cost (K,) of parameters (K, p), its gradient (K, p) and its Hessian (p, p)."""
+        """Return the cost (K,) of parameters (K, p), its gradient (K, p) and its Hessian, (K, p, p) or one for all."""
         away = theta - self.centre
         pull = away * self.precision if self.precision.ndim == 1 else away @ self.precision
         hessian = np.diag(self.precision) if self.precision.ndim == 1 else self.precision
         tilt = np.broadcast_to(self.tilt, self.centre.shape)
-        return (away * pull).sum(axis=1) / 2 + theta @ tilt, pull + tilt, hessian
+        cost = (away * pull).sum(axis=1) / 2 + theta @ tilt
+        if self.slope is None:
+            return cost, pull + tilt, hessian
+        short = np.maximum(self.least - theta @ self.slope, 0) / SLOPE_SD
+        pull = pull - short[:, None] * self.slope / SLOPE_SD
+        more = (short > 0)[:, None, None] * np.outer(self.slope, self.slope) / SLOPE_SD**2
+        return cost + short**2 / 2, pull + tilt, hessian + more
 
 
 def smoothing_tilt(X, codes, weights):
@@ -51,27 +64,47 @@ def smoothing_tilt(X, codes, weights):
     return ones @ X / (ones.sum() + 2) - zeros @ X / (zeros.sum() + 2)
 
 
-def slope_prior(n_intercepts, tilt=0.0):
-    """Return the prior of one slope, followed by an intercept if there is one."""
-    centre = np.array([SLOPE, 0.0])[: 1 + n_intercepts]
-    return Prior(centre, np.array([SLOPE_SD, INTERCEPT_SD])[: 1 + n_intercepts] ** -2.0, tilt)
+def unit(logits, weights):
+    """Return 1 over the standard deviation of logits (n,), at least 1: what a slope is measured in, of narrow scores.
+
+    Scores that all but agree have no spread to speak of, and the unit is 1.
+    """
+    away = logits - weights @ logits / weights.sum()
+    spread = np.sqrt(weights @ away**2 / weights.sum())
+    is_constant = spread <= np.sqrt(np.finfo(float).eps) * np.abs(logits).max()
+    return 1.0 if is_constant else max(1.0, 1 / spread)
 
 
-def quadratic_prior(tilt=0.0):
-    """Return the prior of a slope, of the coefficient of the squared logit, and of an intercept."""
-    return Prior(np.array([SLOPE, 0.0, 0.0]), np.array([SLOPE_SD, BEND_SD, INTERCEPT_SD]) ** -2.0, tilt)
+def temperature_prior(tilt=0.0):
+    """Return the prior of a slope alone."""
+    return Prior(np.zeros(1), np.zeros(1), tilt, np.ones(1), LONE_SLOPE)
+
+
+def slope_prior(n_more, tilt=0.0):
+    """Return the prior of a slope, followed by parameters of which nothing is believed, such as an intercept."""
+    return Prior(np.zeros(1 + n_more), np.zeros(1 + n_more), tilt, np.eye(1 + n_more)[0])
+
+
+def quadratic_prior(mean_logit, unit, tilt=0.0):
+    """Return the prior of a slope, of the coefficient of the squared logit, and of an intercept.
+
+    The slope is that at the mean logit, and the coefficient is 0 give or take BEND_SD.
+    """
+    precision = np.array([0.0, (BEND_SD * unit**2) ** -2.0, 0.0])
+    return Prior(np.zeros(3), precision, tilt, np.array([1.0, 2 * mean_logit, 0.0]))
 
 
 def spline_prior(n_splines, roughness, tilt=0.0, lines=True):
     """Return the prior of a slope, an intercept and the weights of splines; of the first two none without ``lines``."""
-    of_line = np.array([SLOPE_SD, INTERCEPT_SD]) ** -2.0 if lines else np.zeros(2)
-    centre = np.concatenate([[SLOPE if lines else 0.0, 0.0], np.zeros(n_splines)])
-    return Prior(centre, np.concatenate([of_line, np.full(n_splines, roughness)]), tilt)
+    precision = np.concatenate([np.zeros(2), np.full(n_splines, roughness)])
+    return Prior(np.zeros(2 + n_splines), precision, tilt, np.eye(2 + n_splines)[0] if lines else None)
 
 
-def two_slopes_prior(tilt=0.0):
-    """Return the prior of Beta calibration: that of a slope for the mean of a and b, and a pull of both together."""
-    mean, skew, intercept = np.array([0.5, 0.5, 0.0]), np.array([1.0, -1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-    parts = zip((mean, skew, intercept), (SLOPE_SD, SKEW_SD, INTERCEPT_SD), strict=True)
-    precision = sum(np.outer(direction, direction) / sd**2 for direction, sd in parts)
-    return Prior(np.array([SLOPE, SLOPE, 0.0]), precision, tilt)
+def two_slopes_prior(mean_probability, unit, tilt=0.0):
+    r"""Return the prior of Beta calibration: the difference of a and b is 0 give or take SKEW_SD.
+
+    The slope is the mean one, as :math:`a \log p - b \log(1 - p)` grows by :math:`a (1 - p) + b p` with the logit.
+    """
+    skew = np.array([1.0, -1.0, 0.0])
+    slope = np.array([1 - mean_probability, mean_probability, 0.0])
+    return Prior(np.zeros(3), np.outer(skew, skew) / (SKEW_SD * unit) ** 2, tilt, slope)

@@ -177,6 +177,26 @@ def as_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     return weights
 
 
+def as_counts(weights: Floats) -> Floats:
+    r"""Return weights that count rows: as they are, unless they sum to less than their effective number of rows.
+
+    Weights that were divided by their sum would pass for a single row, and all that a prior, a smallest bin or an added
+    row weighs would outweigh the data. Such weights are relative, so they are scaled to their effective number (Kish),
+    :math:`(\sum_i w_i)^2 / \sum_i w_i^2`, which is the number of rows if all are equal. No weights that are whole
+    numbers sum to less.
+
+    Examples
+    --------
+    >>> as_counts(np.array([0.25, 0.25, 0.25, 0.25]))
+    array([1., 1., 1., 1.])
+    >>> as_counts(np.array([2.0, 1.0, 0.0]))
+    array([2., 1., 0.])
+    """
+    relative = weights / weights.max()
+    effective = relative.sum() ** 2 / (relative @ relative)
+    return weights if weights.sum() >= effective else relative * (effective / relative.sum())
+
+
 def as_representation(Z: Any, n: int | None = None, n_features: int | None = None) -> Matrix:
     """Return a representation as float64, shape (n, m): a CSR matrix if it was sparse, else an array.
 

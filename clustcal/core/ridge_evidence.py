@@ -2,8 +2,8 @@
 
 For n rows, L classes and M columns in all blocks. The logits are z = a S + X B', with X a column of ones beside the
 columns of the blocks; of two classes the first has the logit 0, so that S and B have C = 1 row, else C = L. The
-loss is a mean over rows; a and the intercepts are free, every block has a Gaussian prior around 0. Builds on `priors`
-and `solvers` for two of their constants.
+loss is a mean over rows; a and the intercepts are free, every block has a Gaussian prior around 0. Builds on `solvers`
+for one of its constants.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse.linalg import LinearOperator, cg
 
-from clustcal.core.priors import INTERCEPT_SD
 from clustcal.core.solvers import SEPARATED
 
 # Of a precision, times the sum of weights; a block that ends at the upper one is dropped.
@@ -30,6 +29,8 @@ WHOLE_UP_TO = 2_000
 ROUGH, EXACT, MAX_STEPS = 1e-7, 1e-13, 200
 # Added to the diagonal of a Hessian, of its largest element, so that equal scores or columns of 0 do no harm.
 JITTER = 1e-13
+# Of the intercepts of classes that do not occur.
+INTERCEPT_SD = 2.0
 INEXACT, CG_STEPS = 1e-4, 200
 
 
