@@ -193,6 +193,10 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         Q : ndarray of shape (n, L)
             One column per label in ``classes_``; rows sum to 1.
         """
+        return self._calibrate(*self._read(P, Z))
+
+    def _read(self, P: ArrayLike, Z: Representation | None) -> tuple[Scores, Matrix]:
+        """Return new scores and their representation in canonical form."""
         scores = self._read_scores(P)
         if self.needs_representation:
             check_names_of_features(Z, self._names_of_Z)
@@ -201,7 +205,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"Z has representations of {list(sizes)} columns; expected {list(self._sizes_of_Z)}, as in fit."
                 )
-        return self._calibrate(scores, Z)
+        return scores, Z
 
     def _read_scores(self, P: ArrayLike) -> Scores:
         """Return new scores in canonical form, their columns in the order of ``classes_``."""

@@ -14,13 +14,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit, log_softmax, softmax
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core import ridge_evidence
-from clustcal.core.array_types import Floats, Matrix
-from clustcal.core.parameters import check_at_least_0, numbers_in, shown
+from clustcal.core.array_types import Floats, Matrix, Representation
+from clustcal.core.parameters import check_at_least_0, check_level, numbers_in, shown
 from clustcal.core.probabilities import Scores, log_probabilities, logits, weighted_quantiles
 
 __all__ = ["RidgeCalibration"]
@@ -119,12 +120,19 @@ class RidgeCalibration(Calibrator):
     nearly separated by the scores, forecasts are then too sure, as those of Platt scaling by maximum likelihood are;
     `PlattScaling` with its prior is safer there. Caution may also drop a representation that would have helped.
 
+    **Intervals.** By Laplace's approximation the parameters are normal around the optimum with covariance
+    :math:`H^{-1}`, H the Hessian of the objective (of the sum over rows). With x a row's score, 1 and columns, the
+    logit has the variance :math:`x^\top H^{-1} x`; its normal interval, taken back by the sigmoid, is that of
+    `predict_interval`. It takes precisions as known and the map as linear: what shrinkage holds back, or what scores
+    and representations do not say of a row, is not in it.
+
     A class that does not occur keeps an intercept that a normal prior holds near those of the others. Scores that
     separate the classes have no finite optimum; a finite one is used, with a warning.
 
     References
     ----------
-    D. MacKay, "Bayesian interpolation", Neural Computation, 1992.
+    D. MacKay, "Bayesian interpolation" and "The evidence framework applied to classification networks", Neural
+    Computation, 1992.
 
     M. E. Tipping, "Sparse Bayesian learning and the relevance vector machine", JMLR, 2001.
 
@@ -211,6 +219,55 @@ class RidgeCalibration(Calibrator):
         table["effect"] = np.abs(coefficient) * self._spreads[representation]
         return table
 
+    def predict_interval(self, P: ArrayLike, Z: Representation | None = None, confidence_level: float = 0.95) -> Floats:
+        """Return between which probabilities the calibrated one lies, for two classes, by Laplace's approximation.
+
+        Parameters
+        ----------
+        P, Z
+            As in `predict_proba`.
+        confidence_level : float, default=0.95
+
+        Returns
+        -------
+        interval : ndarray of shape (n, 2)
+            The lower and the upper probability of the second class. See Notes of the class for what is not in it.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, or an argument is not as described.
+
+        Examples
+        --------
+        Few rows say little, and least where there are none:
+
+        >>> import numpy as np
+        >>> from clustcal import RidgeCalibration
+        >>> rng = np.random.default_rng(0)
+        >>> s = rng.normal(size=4000)
+        >>> y = rng.random(4000) < 1 / (1 + np.exp(-s))
+        >>> P, Z = 1 / (1 + np.exp(-s)), rng.normal(size=(4000, 2))
+        >>> for n in (100, 4000):
+        ...     interval = RidgeCalibration().fit(P[:n], y[:n], Z[:n]).predict_interval([0.5, 0.9], [[0, 0], [0, 0]])
+        ...     print((interval[:, 1] - interval[:, 0]).round(2))
+        [0.21 0.3 ]
+        [0.03 0.03]
+        """
+        check_is_fitted(self)
+        check_level("confidence_level", confidence_level)
+        if len(self.classes_) > 2:
+            raise ValueError(f"classes_ has {len(self.classes_)} labels; expected 2, as an interval is of one logit.")
+        scores, Z = self._read(P, Z)
+        a, B = self._theta
+        S, Phi = self._scores(scores), self._columns(_dense(Z))
+        X = np.column_stack([S[:, 0], np.ones(len(S)), Phi])
+        middle = X @ np.concatenate([[a], B[0]])
+        variance = np.einsum("ij,ij->i", X @ self._covariance, X)
+        reach = norm.ppf((1 + confidence_level) / 2) * np.sqrt(variance)
+        interval: Floats = expit(np.column_stack([middle - reach, middle + reach]))
+        return interval
+
     def _fit(self, data: CalibrationSet) -> None:
         sizes = self._sizes(data)
         weights = data.weights
@@ -221,7 +278,7 @@ class RidgeCalibration(Calibrator):
         if not found.is_finite:
             message = "The scores separate the classes, so the best parameters are infinite; finite ones are used."
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
-        self._theta = found.a, found.B
+        self._theta, self._covariance = (found.a, found.B), found.covariance
         self.slope_, self.intercept_ = self._in_units_of_scores(found.a, found.B[:, 0])
         alone = ridge_evidence.fit_scores_alone(problem)
         self.slope_of_scores_, self.intercept_of_scores_ = self._in_units_of_scores(*alone)
@@ -235,8 +292,7 @@ class RidgeCalibration(Calibrator):
 
     def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         a, B = self._theta
-        S = (_log_scores(scores) - self._centre_of_scores) / self._unit_of_scores
-        logit_or_logits = a * S + B[:, 0] + self._columns(_dense(Z)) @ B[:, 1:].T
+        logit_or_logits = a * self._scores(scores) + B[:, 0] + self._columns(_dense(Z)) @ B[:, 1:].T
         if B.shape[0] > 1:
             return softmax(logit_or_logits, axis=1)
         z = logit_or_logits[:, 0]
@@ -266,6 +322,9 @@ class RidgeCalibration(Calibrator):
         self._spread = np.sqrt(share @ Z**2) * unit
         self.scales_ = self._units
         return Z
+
+    def _scores(self, scores: Scores) -> Floats:
+        return (_log_scores(scores) - self._centre_of_scores) / self._unit_of_scores
 
     def _columns(self, Z: Floats) -> Floats:
         sizes = self.groups_

@@ -64,6 +64,8 @@ class Found:
 
     ``determined`` (blocks,) counts the coefficients that the data determine; ``n_updates`` of the precisions,
     ``is_settled`` whether these had come to rest; ``is_finite`` is False where scores separate the classes.
+    ``covariance`` (1 + C (1 + M), same) is that of a and B by Laplace, with 0 for what was dropped; None of many
+    parameters, whose Hessian is not whole.
     """
 
     a: float
@@ -73,6 +75,7 @@ class Found:
     n_updates: int
     is_settled: bool
     is_finite: bool
+    covariance: np.ndarray | None = None
 
 
 def pose(S, Phi, codes, weights, n_classes):
@@ -131,11 +134,17 @@ def fit(problem, sizes, caution):
     columns = np.concatenate([[True], kept[block_of]])
     reduced = problem.with_columns(columns)
     start = np.concatenate([theta[:1], _B(problem, theta)[:, columns].ravel()])
-    theta, _, is_finite = _minimise(reduced, start, _precision(reduced, rho[block_of][columns[1:]]), EXACT)
+    theta, hessian, is_finite = _minimise(reduced, start, _precision(reduced, rho[block_of][columns[1:]]), EXACT)
     B = np.zeros((n_outputs, problem.X.shape[1]))
     B[:, columns] = _B(reduced, theta)
     precisions = np.where(kept, rho * problem.total, np.inf)
-    return Found(theta[0], B, precisions, np.where(kept, determined, 0.0), n_updates, is_settled, is_finite)
+    covariance = None
+    if isinstance(hessian, WholeHessian):
+        of_theta = np.concatenate([[True], np.tile(columns, n_outputs)])
+        covariance = np.zeros((of_theta.size, of_theta.size))
+        covariance[np.ix_(of_theta, of_theta)] = hessian.inverse() / problem.total
+    determined = np.where(kept, determined, 0.0)
+    return Found(theta[0], B, precisions, determined, n_updates, is_settled, is_finite, covariance)
 
 
 def fit_scores_alone(problem):
@@ -246,6 +255,11 @@ class WholeHessian:
 
     def solve(self, gradient):
         return cho_solve((self.factor, True), gradient)
+
+    def inverse(self):
+        """Return the inverse (p, p), p parameters."""
+        lower, _ = dpotri(self.factor, lower=1)
+        return np.tril(lower) + np.tril(lower, -1).T
 
     def inverse_diagonal(self):
         """Return the diagonal of the inverse for the coefficients B, shape (C, 1 + M)."""

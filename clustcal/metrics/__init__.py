@@ -10,6 +10,7 @@ Which question does a reader have, and which function answers it:
 - Are all probabilities of a row right together? `kernel_calibration_test`
 - Has it stopped being right? `sequential_calibration_test`
 - What of a score would recalibration gain? `murphy_decomposition`, `corp_decomposition`, `refinement_decomposition`
+- And recalibration in groups, which of them needs it? `local_calibration_gain`
 - Which of several forecasts is better calibrated? `compare_calibration`
 - Is it right for every group, or near every row? `multicalibration_error`, `lce`, `mlce`, `local_calibration_errors`
 - What is it worth for decisions? `decision_curve`, `expected_cost`, `cost_curve`, `rejection_curve`
@@ -31,6 +32,7 @@ from clustcal.metrics.calibration import (
     mce,
     smooth_ece,
 )
+from clustcal.metrics.calibration_gain import local_calibration_gain
 from clustcal.metrics.calibration_tests import calibration_in_the_large, cox_calibration, spiegelhalter_test
 from clustcal.metrics.comparison import adjust_pvalues, compare_calibration
 from clustcal.metrics.corp import corp_curve, corp_decomposition
@@ -67,6 +69,7 @@ __all__ = [
     "kernel_calibration_test",
     "lce",
     "local_calibration_errors",
+    "local_calibration_gain",
     "log_loss",
     "mce",
     "mlce",

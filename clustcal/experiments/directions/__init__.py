@@ -1,0 +1,1 @@
+"""The four future directions that the paper names, each tried in a small study of its own."""
