@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from clustcal import (
@@ -330,3 +331,66 @@ def test_twenty_thousand_rows_of_a_hundred_columns_take_less_than_two_seconds():
     start = time.process_time()
     RidgeCalibration().fit(p, y, Z)
     assert time.process_time() - start < 2
+
+
+def posterior_interval(fitted, P, y, Z, P_new, Z_new, level):
+    """Laplace's interval from its definition, by numpy: the Hessian of the sum of losses with the precision."""
+    low, high = np.quantile(Z, [0.001, 0.999], axis=0, method="inverted_cdf")
+    columns = lambda values: (np.clip(values, low, high) - np.clip(Z, low, high).mean(axis=0)) / fitted.scales_[0]
+    X, X_new = (np.column_stack([logit(p), np.ones(len(p)), columns(values)]) for p, values in ((P, Z), (P_new, Z_new)))
+    q = fitted.predict_proba(P, Z)[:, 1]
+    hessian = (X * (q * (1 - q))[:, None]).T @ X + np.diag([0, 0, *[fitted.precisions_[0]] * Z.shape[1]])
+    sd = np.sqrt(np.einsum("ij,jk,ik->i", X_new, np.linalg.inv(hessian), X_new))
+    middle = logit(fitted.predict_proba(P_new, Z_new)[:, 1])
+    return expit(middle[:, None] + np.outer(sd, [-1, 1]) * norm.ppf((1 + level) / 2))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_an_interval_is_laplaces(level):
+    P, y, Z = simulated()
+    fitted = RidgeCalibration().fit(P[:400], y[:400], Z[:400])
+    expected = posterior_interval(fitted, P[:400], y[:400], Z[:400], P[400:], Z[400:], level)
+    np.testing.assert_allclose(fitted.predict_interval(P[400:], Z[400:], level), expected, atol=1e-6)
+
+
+def test_an_interval_without_a_representation_is_that_of_a_logistic_regression():
+    P, y, _ = simulated(400)
+    fitted = RidgeCalibration().fit(P, y, np.zeros((400, 1)))
+    X = np.column_stack([logit(P), np.ones(400)])
+    q = LogisticRegression(C=np.inf, tol=1e-10).fit(X[:, :1], y).predict_proba(X[:, :1])[:, 1]
+    covariance = np.linalg.inv((X * (q * (1 - q))[:, None]).T @ X)
+    reach = 1.959964 * np.sqrt(np.einsum("ij,jk,ik->i", X, covariance, X))
+    expected = expit(logit(q)[:, None] + np.outer(reach, [-1, 1]))
+    np.testing.assert_allclose(fitted.predict_interval(P, np.zeros((400, 1))), expected, atol=1e-5)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say_where_the_map_is_linear():
+    rng = np.random.default_rng(3)
+    held = []
+    for _ in range(40):
+        s, Z = rng.normal(size=600), rng.normal(size=(600, 3))
+        truth = expit(0.7 * s + 0.5 * Z[:, 0] - 0.5 * Z[:, 1] + 0.3 * Z[:, 2])
+        y = (rng.random(600) < truth).astype(int)
+        fitted = RidgeCalibration().fit(expit(s[:300]), y[:300], Z[:300])
+        interval = fitted.predict_interval(expit(s[300:]), Z[300:])
+        held.append(np.mean((interval[:, 0] <= truth[300:]) & (truth[300:] <= interval[:, 1])))
+    # Rows of one fit stand or fall together, so that a fit counts as one: its standard error from 40 of them.
+    assert np.mean(held) == pytest.approx(0.95, abs=3 * np.std(held) / np.sqrt(40) + 0.01)
+
+
+def test_a_weight_of_2_narrows_an_interval_as_a_second_row_does():
+    P, y, Z = simulated(200)
+    twice = RidgeCalibration().fit(P, y, Z, sample_weight=np.full(200, 2.0)).predict_interval(P, Z)
+    rows = np.repeat(np.arange(200), 2)
+    np.testing.assert_allclose(
+        RidgeCalibration().fit(P[rows], y[rows], Z[rows]).predict_interval(P, Z), twice, atol=1e-6
+    )
+
+
+def test_an_interval_is_of_two_classes():
+    P, y, Z = simulated_classes()
+    with pytest.raises(ValueError, match="classes_ has 4 labels; expected 2, as an interval is of one logit"):
+        RidgeCalibration().fit(P, y, Z).predict_interval(P, Z)
+    P, y, Z = simulated(200)
+    with pytest.raises(ValueError, match="confidence_level is 2"):
+        RidgeCalibration().fit(P, y, Z).predict_interval(P, Z, confidence_level=2)
