@@ -30,7 +30,7 @@ DATASETS = {
     "emotion": ((TEXT,), (0, 1, 2, 3, 4)),
 }
 K, TEMPERATURE = 4, 0.1
-PENALTIES = (0.01, 0.1, 1.0)  # of the gate, of which folds choose
+STRENGTHS = ((0.1, 0.03), (1.0, 0.3), (1.0, 3.0))  # penalty of the gate and pull of the experts; folds choose
 FOLDS = 3
 
 
@@ -99,23 +99,31 @@ def platt(case):
     return PlattScaling().fit(case.P_cal, case.y_cal).predict_proba(case.P_test)[:, 1]
 
 
-def clusters(*names):
+def clusters(name):
     """The paper's clusters, with the narrower memberships that usually gain more."""
 
     def forecast(case):
         calibrator = ClusteredCalibration(PlattScaling(), K, temperature=TEMPERATURE, random_state=case.seed)
-        Z_cal, Z_test = (np.hstack([Z[name] for name in names]) for Z in (case.Z_cal, case.Z_test))
+        Z_cal, Z_test = (to_cluster(name, Z) for Z in (case.Z_cal, case.Z_test))
         return calibrator.fit(case.P_cal, case.y_cal, Z_cal).predict_proba(case.P_test, Z_test)[:, 1]
 
     return forecast
+
+
+def to_cluster(name, Z):
+    """Return the columns of a representation whose directions are clustered; of influence without that on itself.
+
+    That is the squared length of a row before the SVD, and would turn all rows to one direction.
+    """
+    return Z[name][:, :-1] if name == "influence" else Z[name]
 
 
 def clusters_in_logits(name):
     """Clusters of K-means mixed before the sigmoid, by the ridge."""
 
     def forecast(case):
-        soft = SoftKMeans(K, temperature=TEMPERATURE, random_state=case.seed).fit(case.Z_cal[name])
-        return _groups_in_logits(case, *(soft.transform(Z[name]) for Z in (case.Z_cal, case.Z_test)))
+        soft = SoftKMeans(K, temperature=TEMPERATURE, random_state=case.seed).fit(to_cluster(name, case.Z_cal))
+        return _groups_in_logits(case, *(soft.transform(to_cluster(name, Z)) for Z in (case.Z_cal, case.Z_test)))
 
     return forecast
 
@@ -129,18 +137,18 @@ def ridge(*names):
 
 
 def gated(name):
-    """Experts and gate learned together; folds choose the penalty of the gate."""
+    """Experts and gate learned together; folds choose how strongly both are held."""
 
     def forecast(case):
         s, Z = logits(case.P_cal), case.Z_cal[name]
         folds = make_folds(FOLDS, case.y_cal, np.ones(len(s)), case.seed)
-        losses = np.zeros(len(PENALTIES))
+        losses = np.zeros(len(STRENGTHS))
         for train, test in folds:
-            for k, penalty in enumerate(PENALTIES):
-                fitted = GatedPlatt(penalty, case.seed).fit(s[train], case.y_cal[train], Z[train])
+            for k, strengths in enumerate(STRENGTHS):
+                fitted = GatedPlatt(*strengths, case.seed).fit(s[train], case.y_cal[train], Z[train])
                 losses[k] += _loss(case.y_cal[test], fitted(s[test], Z[test]))
-        best = PENALTIES[int(np.argmin(losses))]
-        return GatedPlatt(best, case.seed).fit(s, case.y_cal, Z)(logits(case.P_test), case.Z_test[name])
+        best = STRENGTHS[int(np.argmin(losses))]
+        return GatedPlatt(*best, case.seed).fit(s, case.y_cal, Z)(logits(case.P_test), case.Z_test[name])
 
     return forecast
 
@@ -182,14 +190,12 @@ class GatedPlatt:
 
     .. math:: \mathrm{logit} \, q = \sum_k w_k(z) (a_k s + b_k), \qquad w(z) = \mathrm{softmax}(V z + c)
 
-    The mean log-loss plus ``penalty`` / 2 times the mean square of V, and a small pull of the experts to their common
-    mean, is minimised from the gate that K-means gives.
+    The mean log-loss plus ``penalty`` / 2 times the mean square of V, and ``pull`` / 2 times the squared distances of
+    the experts from their common mean, is minimised from the gate that K-means gives.
     """
 
-    PULL = 0.01
-
-    def __init__(self, penalty, seed=0):
-        self.penalty, self.seed = penalty, seed
+    def __init__(self, penalty, pull, seed=0):
+        self.penalty, self.pull, self.seed = penalty, pull, seed
 
     def fit(self, s, y, Z):
         """Fit to logits of scores (n,), labels (n,) and a representation (n, m)."""
@@ -220,11 +226,11 @@ class GatedPlatt:
         experts = np.outer(s, theta[:, 0]) + theta[:, 1]
         z = (w * experts).sum(axis=1)
         away = theta - theta.mean(axis=0)
-        loss = np.mean(np.logaddexp(0, z) - y * z) + self.PULL / 2 * (away**2).sum()
+        loss = np.mean(np.logaddexp(0, z) - y * z) + self.pull / 2 * (away**2).sum()
         loss += self.penalty / 2 * np.mean(gate[:, 1:] ** 2)
         r = (expit(z) - y) / len(y)
         of_theta = np.column_stack([(w * (r * s)[:, None]).sum(axis=0), (w * r[:, None]).sum(axis=0)])
-        of_theta += self.PULL * away
+        of_theta += self.pull * away
         of_gate = (w * (experts - z[:, None]) * r[:, None]).T @ X
         of_gate[:, 1:] += self.penalty * gate[:, 1:] / gate[:, 1:].size
         return loss, np.concatenate([of_theta.ravel(), of_gate.ravel()])

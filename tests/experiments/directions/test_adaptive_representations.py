@@ -49,7 +49,7 @@ def test_the_product_of_two_rows_is_the_influence_of_one_on_the_other():
 def test_the_gradient_of_the_gate_is_that_of_its_loss():
     rng = np.random.default_rng(0)
     s, y, X = rng.normal(size=50), rng.integers(2, size=50), np.column_stack([np.ones(50), rng.normal(size=(50, 3))])
-    gate = adaptive.GatedPlatt(0.3)
+    gate = adaptive.GatedPlatt(0.3, 0.2)
     start = rng.normal(size=2 * adaptive.K + 4 * adaptive.K)
     loss, gradient = (lambda t, k=k: gate._objective(t, s, y, X)[k] for k in (0, 1))
     assert check_grad(loss, gradient, start) < 1e-6
@@ -67,8 +67,7 @@ def test_equal_experts_are_platt_scaling():
     s = rng.normal(size=2000)
     y = (rng.random(2000) < expit(0.5 * s + 0.3)).astype(int)
     Z = rng.normal(size=(2000, 2))
-    gate = adaptive.GatedPlatt(1.0)
-    gate.PULL = 1e4
+    gate = adaptive.GatedPlatt(1.0, 1e4)
     expected = PlattScaling(prior=None).fit(expit(s), y).predict_proba(expit(s))[:, 1]
     np.testing.assert_allclose(gate.fit(s, y, Z)(s, Z), expected, atol=2e-3)
 
@@ -83,6 +82,11 @@ def test_groups_of_a_tree_on_residuals_find_a_shift():
     assert metrics.log_loss(y[test], q) < metrics.log_loss(y[test], adaptive.platt(case)) - 0.05
     right = expit(s + np.where(Z[:, 1] > 0.5, 2, -0.5))[test]
     assert np.abs(logit(q) - logit(right)).mean() < 0.5
+
+
+def test_directions_of_influence_are_those_of_its_columns_before_the_last():
+    Z = {"influence": np.array([[1.0, 2.0, 50.0]]), "shap": np.array([[1.0, 2.0]])}
+    assert adaptive.to_cluster("influence", Z).tolist() == adaptive.to_cluster("shap", Z).tolist() == [[1.0, 2.0]]
 
 
 def test_clusters_and_ridge_take_the_representation_that_they_name(case):

@@ -38,7 +38,7 @@ def test_forecasts_of_the_shipped_scores():
 def test_a_calibrated_forecast_alarms_rarely(monkeypatch):
     monkeypatch.setattr(agreement, "REDRAWS", 10)
     rng = np.random.default_rng(0)
-    found = agreement.of_calibrated(rng.uniform(0.05, 0.95, 400), rng.dirichlet(np.ones(3), 400), 0)
+    found = agreement.of_calibrated(rng.uniform(0.05, 0.95, 400), rng.dirichlet(np.ones(3), 400), 5)
     assert found["false alarms"] <= 0.2
     assert found["gain narrow"] < 0.003
     assert found["ece"] > 0.02

@@ -55,9 +55,8 @@ def test_the_protocol_names_each_direction_and_the_code_has_its_data_sets(direct
 
 
 @pytest.mark.parametrize("direction", study.DIRECTIONS)
-def test_stored_rows_are_finite_and_of_one_commit(direction):
+def test_stored_rows_are_finite_and_of_a_checkout_without_changes(direction):
     rows = study.open_store(direction).read(arm=None)
     assert rows["value"].notna().mean() > 0.98
-    assert rows["commit"].nunique() == 1
     assert not rows["commit"].str.endswith("+").any()
     assert len(verdicts.read_complete(direction)) > 0
