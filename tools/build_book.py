@@ -29,7 +29,8 @@ FRAME_INPUTS = (
     *EXECUTION_INPUTS, "_config.yml", "_toc.yml", "book/_static", "book/_assets", "book/references.bib",
     "tools/accessible_pages.py", "tools/book_extension.py", "tools/book_sources.py", "tools/build_book.py",
     "tools/chapter_runs.py", "tools/course_plan.py", "tools/launch_buttons.py", "tools/moved_page.html",
-    "tools/moved_pages.py", "tools/quiz_directive.py", "tools/reading_times.py", "tools/results_pages.py",
+    "tools/moved_pages.py", "tools/quiz_directive.py", "tools/reading_times.py",
+    "tools/results_at_a_glance.py", "tools/results_pages.py",
 )  # fmt: skip
 SITE_TESTS = tuple(
     f"tests/book/test_{name}.py"

@@ -1,4 +1,7 @@
-"""Draw the picture of the README, book/_assets/overview.png, from the shipped scores of the Stroke model."""
+"""Draw the pictures of the front pages from the shipped scores of the Stroke model.
+
+`book/_assets/overview.png` is that of the README, `book/_assets/welcome.png` that of the first page of the book.
+"""
 
 from pathlib import Path
 
@@ -6,7 +9,21 @@ import matplotlib.pyplot as plt
 
 from clustcal import BetaCalibration, ClusteredCalibration, datasets, plots
 
-TARGET = Path(__file__).resolve().parent.parent / "book" / "_assets" / "overview.png"
+FOLDER = Path(__file__).resolve().parent.parent / "book" / "_assets"
+
+
+def draw(y, panels, file, size, title, **look):
+    """Draw reliability diagrams side by side, and save them."""
+    with plots.style():
+        figure, axes = plt.subplots(1, len(panels), figsize=size, layout="compressed")
+        for ax, (name, P) in zip(axes, panels.items(), strict=True):
+            plots.ReliabilityDisplay.from_predictions(
+                y, P, n_bins=8, strategy="quantile", limit=0.25, counts=False, legend=ax is axes[0], ax=ax
+            )
+            ax.set(title=name, **look)
+        figure.suptitle(title)
+        figure.savefig(FOLDER / file, dpi=110, bbox_inches="tight", metadata={"Software": None})
+        plt.close(figure)
 
 
 def main():
@@ -19,15 +36,11 @@ def main():
         "Beta calibration": beta.predict_proba(s.P_test),
         "clustered Beta calibration": clustered.predict_proba(s.P_test, s.Z_test["shap"]),
     }
-    with plots.style():
-        figure, axes = plt.subplots(1, 3, figsize=(11, 4.6), layout="compressed")
-        for ax, (title, P) in zip(axes, panels.items(), strict=True):
-            plots.ReliabilityDisplay.from_predictions(
-                s.y_test, P, n_bins=8, strategy="quantile", limit=0.25, counts=False, legend=ax is axes[0], ax=ax
-            )
-            ax.set_title(title)
-        figure.suptitle("Risk of a stroke: what was promised, and what happened (1,022 patients of the test split)")
-        figure.savefig(TARGET, dpi=110, bbox_inches="tight")
+    title = "Risk of a stroke: what was promised, and what happened (1,022 patients of the test split)"
+    draw(s.y_test, panels, "overview.png", (11, 4.6), title)
+    two = {"as the model says": panels["as the model says"], "calibrated": panels["Beta calibration"]}
+    title = "A model's risk of a stroke: promised and observed"
+    draw(s.y_test, two, "welcome.png", (7, 4.2), title, xlabel="What the model promises", ylabel="What happens")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 
 import pandas as pd
+import results_at_a_glance
 
 from clustcal.experiments.deep.judgement import JUDGED as JUDGED_NETWORK
 from clustcal.experiments.deep.judgement import read_verdicts
@@ -297,6 +298,7 @@ BLOCKS = {
     "deviations": lambda: write_deviations(_entries("deviations")),
     "errata": lambda: write_errata(_entries("errata"), _ledger()),
     "ledger": lambda: write_ledger(_ledger()),
+    "results at a glance": results_at_a_glance.write,
     "state of the reproduction": lambda: state_reproduction(_ledger(), read_verdicts(FOLDER)),
     "ledger, where it differs": lambda: write_ledger(_ledger().query("verdict == 'differs'"), searched=False),
 }
