@@ -42,6 +42,7 @@ SITE_TESTS = tuple(
         "notebooks_on_site",
         "site_in_browser",
         "explorer",
+        "bins_explorer",
         "maps_explorer",
         "memberships_explorer",
         "costs_explorer",
