@@ -159,7 +159,8 @@ def join_benchmark(options: Namespace) -> int:
             print(f"{row['dataset']} {row['seed']}: log-loss {row['nll']:.4f}", file=sys.stderr, flush=True)
     if options.rows is not None:
         pd.DataFrame(rows).to_csv(options.rows, index=False, lineterminator="\n")
-    print(benchmark.report(pd.concat([benchmark.read_rows(), pd.DataFrame(rows)]), entrant.name))
+    others = benchmark.read_rows().query("method != @entrant.name")  # those of an entry that is stored are replaced
+    print(benchmark.report(pd.concat([others, pd.DataFrame(rows)]), entrant.name))
     return 0
 
 

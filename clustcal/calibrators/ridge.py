@@ -118,7 +118,8 @@ class RidgeCalibration(Calibrator):
 
     **Small sets.** Slope and intercept have no prior, as the moment conditions ask for. Where a hundred rows or so are
     nearly separated by the scores, forecasts are then too sure, as those of Platt scaling by maximum likelihood are;
-    `PlattScaling` with its prior is safer there. Caution may also drop a representation that would have helped.
+    compare with the scores as they are there. Caution may also drop a representation that would have helped, and
+    does not always drop one that says nothing.
 
     **Intervals.** By Laplace's approximation the parameters are normal around the optimum with covariance
     :math:`H^{-1}`, H the Hessian of the objective (of the sum over rows). With x a row's score, 1 and columns, the

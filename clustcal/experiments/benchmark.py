@@ -2,14 +2,16 @@
 
 ``clustcal benchmark my_calibrator.py`` fits what the file holds to the calibration part of every task and judges it on
 the test part, beside methods whose rows are stored. ``python -m clustcal.experiments.benchmark`` computes these rows
-anew. The rules stand in ``results/benchmark/protocol.yml``, the tasks in ``tasks.csv`` beside it. Builds on
-`load_scores`.
+anew. The rules stand in ``results/benchmark/protocol.yml``, the tasks in ``tasks.csv`` beside it; entries of others,
+each a Python file and its rows, in ``entries/``. Builds on `load_scores`.
 """
 
 import argparse
 import copy
 import inspect
+import traceback
 from collections.abc import Callable
+from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from time import process_time
@@ -44,17 +46,20 @@ BASELINE = "Platt"
 REPRESENTATIONS = shipped_scores.REPRESENTATIONS
 COLUMNS = ("version", "method", "dataset", "seed", "nll", "brier", "auc", "ada_ece", "seconds")
 RESAMPLES, LEVEL = 4000, 0.95
+SUM_TOLERANCE = 1e-3
 
 
 class Entrant(NamedTuple):
     """What takes part: its name, the representations that it asks for, and a function that makes a fresh calibrator.
 
-    ``needs`` is a name, a tuple of names, or None; a calibrator of a tuple gets a list.
+    ``needs`` is a name, a tuple of names, or None; a calibrator of a tuple gets a list. ``path`` is the file, if it
+    comes from one.
     """
 
     name: str
     needs: str | tuple[str, ...] | None
     make: Callable
+    path: Path | None = None
 
 
 def read_entrant(path):
@@ -83,15 +88,20 @@ def read_entrant(path):
     if spec is None or spec.loader is None:
         raise ValueError(f"calibrator is {str(path)!r}; expected a Python file, with a name that ends in .py.")
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with _blamed_on(path, f"{path.name} cannot be read"):
+        spec.loader.exec_module(module)
     holder, make = _maker(module, path)
     needs = getattr(module, "representation", getattr(holder, "representation", None))
+    if not (needs is None or isinstance(needs, str | tuple | list)):
+        raise ValueError(f"representation is {needs!r}; expected some of {REPRESENTATIONS}, or None.")
     for name in (needs,) if isinstance(needs, str) else needs or ():
         if name not in REPRESENTATIONS:
             raise ValueError(f"representation is {needs!r}; expected some of {REPRESENTATIONS}, or None.")
+    with _blamed_on(path, f"The calibrator of {path.name} cannot be made"):
+        make()
     if path.stem in [one.name for one in REFERENCES]:
         raise ValueError(f"The file is named {path.name}, as a method of the benchmark is; expected a name of its own.")
-    return Entrant(path.stem, needs if needs is None or isinstance(needs, str) else tuple(needs), make)
+    return Entrant(path.stem, needs if isinstance(needs, str) else tuple(needs) if needs else None, make, path)
 
 
 def read_tasks(folder=FOLDER):
@@ -127,15 +137,18 @@ def run(entrant, tasks=None, load=datasets.load_scores):
     Raises
     ------
     ValueError
-        If what the entrant forecasts is no probability for every row.
+        If it fails, or what it forecasts is no probability for every row.
     """
     for name, seed in read_tasks() if tasks is None else tasks:
         scores = load(name, seed)
         Z_cal, Z_test = (_chosen(Z, entrant.needs) for Z in (scores.Z_cal, scores.Z_test))
         start = process_time()
-        calibrator = entrant.make()
-        calibrator.fit(scores.P_cal, scores.y_cal, *Z_cal)
-        q = _probability_of_1(calibrator.predict_proba(scores.P_test, *Z_test), len(scores.y_test), name)
+        with _blamed_on(entrant.path, f"fit of {entrant.name} failed on {name}"):
+            calibrator = entrant.make()
+            calibrator.fit(scores.P_cal, scores.y_cal, *Z_cal)
+        with _blamed_on(entrant.path, f"predict_proba of {entrant.name} failed on {name}"):
+            Q = np.asarray(calibrator.predict_proba(scores.P_test, *Z_test), dtype=float)
+        q = _probability_of_1(Q, len(scores.y_test), name)
         seconds = process_time() - start
         found = {"brier": metrics.brier(scores.y_test, q)}
         found |= {"nll": metrics.log_loss(scores.y_test, q), "auc": metrics.roc_auc(scores.y_test, q)}
@@ -146,9 +159,33 @@ def run(entrant, tasks=None, load=datasets.load_scores):
 
 
 def read_rows(folder=FOLDER):
-    """Return the stored rows of this version."""
-    rows = pd.read_csv(_file(folder))
+    """Return the stored rows of this version: those of `REFERENCES`, and those of the entries of others."""
+    files = [_file(folder), *sorted((Path(folder) / "benchmark" / "entries").glob("*.csv"))]
+    rows = pd.concat([pd.read_csv(file) for file in files])
     return rows[rows["version"] == VERSION].reset_index(drop=True)
+
+
+def standings(rows):
+    """Return the table of all entries, the largest mean gain first.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With all tasks of every method.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by method: ``gain``, the mean over data sets in percent; ``worst``, that of the worst data set; ``rank``
+        with the interval ``low`` to ``high``, see `rank_interval`; and ``seconds`` of a task.
+    """
+    table = gains(rows)
+    ranks = {method: rank_interval(table, method) for method in table}
+    found = pd.DataFrame.from_dict(ranks, orient="index", columns=["rank", "low", "high"])
+    found.insert(0, "worst", table.min())
+    found.insert(0, "gain", table.mean())
+    found["seconds"] = rows.groupby("method")["seconds"].mean()
+    return found.sort_values("gain", ascending=False)
 
 
 def gains(rows):
@@ -301,6 +338,8 @@ def _maker(module, path):
     if hasattr(module, "calibrator"):
         given = module.calibrator
         _check_methods(given, path)
+        if inspect.isclass(given):
+            return given, given
         return given, lambda: clone(given) if hasattr(given, "get_params") else copy.deepcopy(given)
     own = [one for one in vars(module).values() if inspect.isclass(one) and one.__module__ == module.__name__]
     found = [one for one in own if hasattr(one, "fit") and hasattr(one, "predict_proba")]
@@ -317,6 +356,23 @@ def _check_methods(calibrator, path):
             raise ValueError(f"calibrator of {path} is {calibrator!r}, without {name}; expected fit and predict_proba.")
 
 
+@contextmanager
+def _blamed_on(path, what):
+    """Say in one sentence what failed in the file of an entry, and where; errors of this package pass as they are."""
+    try:
+        yield
+    except Exception as error:
+        if path is None:
+            raise
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+        if isinstance(error, SyntaxError):
+            lines, message = [error.lineno], error.msg
+        else:
+            message = " ".join(str(error).split())
+        where = f" (line {lines[-1]} of {path.name})" if lines else ""
+        raise ValueError(f"{what}: {type(error).__name__}: {message.rstrip('.')}{where}.") from error
+
+
 def _chosen(Z, needs):
     """Return the representations that are asked for, as the arguments of `fit` after the labels."""
     if needs is None:
@@ -326,10 +382,13 @@ def _chosen(Z, needs):
 
 def _probability_of_1(Q, n, name):
     """Return the probability of label 1 of what an entrant forecasts, shape (n,)."""
-    Q = np.asarray(Q, dtype=float)
     q = Q[:, 1] if Q.ndim == 2 and Q.shape[1] == 2 else Q
     if q.shape != (n,) or not np.isfinite(q).all() or q.min() < 0 or q.max() > 1:
         raise ValueError(f"predict_proba gave shape {Q.shape} on {name}; expected ({n},) or ({n}, 2) probabilities.")
+    if Q.ndim == 2 and not np.allclose(Q.sum(axis=1), 1, atol=SUM_TOLERANCE):
+        raise ValueError(
+            f"predict_proba gave rows that do not sum to 1 on {name}; expected probabilities of both labels."
+        )
     return q
 
 

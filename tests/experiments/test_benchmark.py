@@ -13,6 +13,7 @@ from clustcal.datasets import shipped_scores
 from clustcal.experiments import benchmark
 from clustcal.experiments.results import FOLDER
 
+ENTRIES = sorted((FOLDER / "benchmark" / "entries").glob("*.py"))
 CLASS = """
 import numpy as np
 
@@ -83,6 +84,10 @@ def test_without_a_representation_none_is_given(tmp_path):
         (CLASS + CLASS.replace("Mean", "Other"), "has 2 classes"),
         ("calibrator = 3", "without fit; expected"),
         (CLASS.replace('"shap"', '"leaves"'), "representation is 'leaves'; expected some of"),
+        (CLASS.replace('"shap"', "3"), "representation is 3; expected some of"),
+        (CLASS + "def f(:", r"mine.py cannot be read: SyntaxError: .* \(line 14 of mine.py\)\.$"),
+        ("import not_there_at_all", r"cannot be read: ModuleNotFoundError: .* \(line 1 of mine.py\)\.$"),
+        (CLASS + "    def __init__(self, k):\n        pass", "The calibrator of mine.py cannot be made: TypeError"),
     ],
 )
 def test_what_cannot_take_part_is_refused(tmp_path, text, message):
@@ -102,6 +107,40 @@ def test_forecasts_that_are_no_probabilities_end_the_run(tmp_path, wrong):
     entrant = benchmark.read_entrant(write(tmp_path, CLASS.replace("np.full(len(P), self.mean)", wrong)))
     with pytest.raises(ValueError, match=r"predict_proba gave shape .* on a; expected"):
         list(benchmark.run(entrant, [("a", 0)], scores))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            CLASS.replace("y.mean()", "y.men()"),
+            r"^fit of mine failed on a: AttributeError: .* \(line 8 of mine.py\)\.$",
+        ),
+        (CLASS.replace("P, y, Z", "P, y"), "^fit of mine failed on a: TypeError: "),
+        (CLASS.replace("len(P), self.mean", "len(P), 'high'"), "^predict_proba of mine failed on a: ValueError: "),
+        (CLASS.replace("np.full(len(P), self.mean)", "np.full((len(P), 2), 0.3)"), "do not sum to 1 on a; expected"),
+    ],
+)
+def test_what_fails_is_said_in_one_sentence(tmp_path, text, message):
+    entrant = benchmark.read_entrant(write(tmp_path, text))
+    with pytest.raises(ValueError, match=message) as found:
+        list(benchmark.run(entrant, [("a", 0)], scores))
+    assert "\n" not in str(found.value)
+
+
+def test_a_class_may_be_named_calibrator(tmp_path):
+    entrant = benchmark.read_entrant(write(tmp_path, "from clustcal import PlattScaling as calibrator"))
+    assert isinstance(entrant.make(), PlattScaling)
+
+
+def test_standings_by_hand():
+    """Mean gains 15, 20 / 3 and 0: mine is worst on b, other on a, Platt everywhere the same."""
+    table = benchmark.standings(made_up_rows())
+    assert table.index.tolist() == ["mine", "other", "Platt"]
+    np.testing.assert_allclose(table["gain"], [15, 20 / 3, 0])
+    np.testing.assert_allclose(table["worst"], [0, 0, 0], atol=1e-12)
+    assert table["rank"].tolist() == [1, 2, 3]
+    assert table.loc["mine", ["low", "high"]].tolist() == [1, 2]
 
 
 def made_up_rows():
@@ -196,15 +235,23 @@ class TestStored:
     def test_every_method_has_a_row_for_every_task(self):
         rows = benchmark.read_rows()
         assert rows.columns.tolist() == list(benchmark.COLUMNS)
-        assert set(rows["method"]) == {one.name for one in benchmark.REFERENCES}
+        assert set(rows["method"]) == {one.name for one in benchmark.REFERENCES} | {file.stem for file in ENTRIES}
         assert not rows.duplicated(["method", "dataset", "seed"]).any()
-        assert len(rows) == 11 * len(benchmark.REFERENCES)
+        assert len(rows) == 11 * rows["method"].nunique()
 
     @pytest.mark.parametrize("method", ["Platt", "ridge SHAP"])
     def test_stored_rows_are_what_the_code_gives(self, method):
         (entrant,) = [one for one in benchmark.REFERENCES if one.name == method]
         rows = benchmark.read_rows().query("method == @method").set_index(["dataset", "seed"])
         for row in benchmark.run(entrant, [("stroke", 1), ("support2", 0)]):
+            assert row["nll"] == pytest.approx(rows.loc[(row["dataset"], row["seed"]), "nll"], rel=1e-6)
+
+    @pytest.mark.parametrize("file", ENTRIES, ids=lambda file: file.stem)
+    def test_rows_of_entries_are_what_their_files_give(self, file):
+        rows = pd.read_csv(file.with_suffix(".csv")).set_index(["dataset", "seed"])
+        assert (rows["version"] == benchmark.VERSION).all()
+        assert (rows["method"] == file.stem).all()
+        for row in benchmark.run(benchmark.read_entrant(file), [("credit_approval", 0), ("stroke", 2)]):
             assert row["nll"] == pytest.approx(rows.loc[(row["dataset"], row["seed"]), "nll"], rel=1e-6)
 
     def test_the_protocol_speaks_of_this_version(self):

@@ -43,7 +43,7 @@ def read_rows(folder=FOLDER, arm=study.PLAIN, base_model=study.MAIN_MODEL):
     rows = study.open_store(folder).read(arm=arm)
     rows = rows[(rows["base_model"] == base_model) & rows["seed"].isin(study.SEEDS)]
     needed = rows[rows["method"].isin([*BASELINES, PRIMARY])]
-    runs = needed.groupby("dataset")[["seed", "method"]].apply(lambda part: len(part.drop_duplicates()))
+    runs = needed.drop_duplicates(["dataset", "seed", "method"]).groupby("dataset").size()
     complete = runs.index[runs == len(study.SEEDS) * (len(BASELINES) + 1)]
     return rows[rows["dataset"].isin(complete)].reset_index(drop=True)
 

@@ -1,0 +1,210 @@
+"""What the pages show of the runs of the alternatives: every table is made of stored rows, and copes with few of them.
+
+Builds on `confirmation` for the rules and on `alternatives_study` for the rows.
+"""
+
+import pandas as pd
+
+from clustcal.experiments.alternatives import alternatives_study as study
+from clustcal.experiments.alternatives import confirmation
+from clustcal.experiments.alternatives.confirmation import BASELINES, BESIDE, PRIMARY
+from clustcal.experiments.alternatives.lineup import ALTERNATIVES
+from clustcal.experiments.results import FOLDER
+
+MUCH = 0.5  # percent of the log-loss: a loss of more is counted
+ALL_ROWS = "all"
+
+
+def completeness(folder=FOLDER):
+    """Return which sets are complete: the number of those that are and that are to be, by arm, base model and group.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by arm ("as printed" for the plain one), base model and group of methods: ``complete``, ``of``, and
+        ``lacking``, the names of the sets that are not.
+    """
+    rows = study.open_store(folder).read(arm=None)
+    groups = rows["method"].map(lambda name: ALTERNATIVES[name].group)
+    runs = rows.groupby(["arm", "base_model", groups, "dataset"]).size()
+    needed = {group: sum(one.group == group for one in ALTERNATIVES.values()) for group in ("post", *_OTHERS)}
+    lines = {}
+    for arm in study.ARMS:
+        for model in study.BASE_MODELS:
+            units = study.AlternativesStudy(models=[model], arms=[arm]).units()
+            names = list(dict.fromkeys(unit.dataset for unit in units))
+            for group in needed if arm == study.PLAIN else ("post",):
+                full = needed[group] * len(study.SEEDS)
+                done = [name for name in names if runs.get((arm, model, group, name), 0) == full]
+                lacking = ", ".join(name for name in names if name not in done)
+                if names:
+                    lines[arm or "as printed", model, group] = {
+                        "complete": len(done), "of": len(names), "lacking": lacking
+                    }  # fmt: skip
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(["arm", "base model", "group"])
+
+
+def beside_trial(table):
+    """Return the primary gain by data set, with interval and verdict, beside that of the trial."""
+    found = confirmation.by_set(table[PRIMARY])
+    found["trial"] = pd.Series(confirmation.TRIAL).reindex(found.index)
+    found["of the trial"] = found["mean"] / found["trial"]
+    return found
+
+
+def methods(rows, names=None):
+    """Return how every method fares on the data sets that all of them have.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As `confirmation.read_rows` returns it.
+    names : sequence of str, optional
+        The methods; by default all that every data set has.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by method, the largest mean first: ``mean``, ``low``, ``high`` and ``verdict`` over data sets, as the
+        protocol has it; ``sets``; ``worst`` split, and on how many ``splits`` more than 0.5 % were ``lost``;
+        ``seconds`` of fitting, predicting and training, ``extraction`` of representations, both processor seconds of a
+        mean split.
+    """
+    table = confirmation.gains(rows)
+    table = table[~table.index.get_level_values("dataset").isin(BESIDE)]
+    table = table.dropna(axis=1) if names is None else table[list(names)].dropna()
+    kept = rows[rows["dataset"].isin(table.index.get_level_values("dataset"))]
+    seconds = kept.groupby("method")[["method_seconds", "extraction_seconds"]].mean()
+    lines = {
+        name: confirmation.over_sets(values)
+        | {
+            "worst": values.min(),
+            "lost": int((values < -MUCH).sum()),
+            "splits": len(values),
+            "seconds": seconds.loc[name, "method_seconds"],
+            "extraction": seconds.loc[name, "extraction_seconds"],
+        }
+        for name, values in table.items()
+    }
+    return pd.DataFrame.from_dict(lines, orient="index").sort_values("mean", ascending=False)
+
+
+def everybodys_sets(rows):
+    """Return the rows of the data sets on which every method of all groups has every seed."""
+    counts = rows[rows["nll"].notna()].groupby("dataset").size()
+    return rows[rows["dataset"].isin(counts.index[counts == len(ALTERNATIVES) * len(study.SEEDS)])]
+
+
+def split_gains(rows):
+    """Return the gain of every method split in two: less miscalibration, and more discrimination (CORP).
+
+    Both in percent of the log-loss of the baseline; their sum is the gain, as the third part, the uncertainty of the
+    labels, is the same for every method of a split.
+
+    Returns
+    -------
+    calibration, refinement : DataFrame
+        Indexed by data set and seed, a column per method.
+    """
+    wide = {
+        part: rows.pivot_table(index=["dataset", "seed"], columns="method", values=part)
+        for part in ("nll", "miscalibration", "discrimination")
+    }
+    chosen = wide["nll"][list(BASELINES)].idxmin(axis=1)
+    of_baseline = {part: _pick(table, chosen) for part, table in wide.items()}
+    share = lambda part, sign: 100 * sign * wide[part].sub(of_baseline[part], axis=0).div(of_baseline["nll"], axis=0)
+    return share("miscalibration", -1), share("discrimination", 1)
+
+
+def curve(names, folder=FOLDER):
+    """Return the gain by number of calibration rows.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Methods.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by data set and ``n``: the mean gain of every method over its seeds, and ``half_width`` of the 95 %
+        interval of the first. The last ``n`` of a set is the whole calibration part.
+    """
+    lines = []
+    for arm in (*(f"{study.CURVE}{n}" for n in study.CURVE_ROWS), study.PLAIN):
+        rows = confirmation.read_rows(folder, arm=arm)
+        if rows.empty:
+            continue
+        table = confirmation.gains(rows).reindex(columns=list(names))
+        intervals = confirmation.by_set(table[names[0]])
+        line = table.groupby(level="dataset").mean().join((intervals["high"] - intervals["mean"]).rename("half_width"))
+        lines.append(line.assign(n=rows.groupby("dataset")["n_calibration"].first()))
+    joined = pd.concat(lines).reset_index().set_index(["dataset", "n"])
+    return joined.loc[[name for name in study.DATASETS if name in joined.index.levels[0]]].sort_index(
+        level="n", sort_remaining=False
+    )
+
+
+def true_excess(rows, names):
+    """Return by how much methods are off the known truth, and by how much less than the baseline.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the arm with known truth.
+    names : sequence of str
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by data set: ``baseline``, the mean excess log-loss of the better of Platt and Beta by the test labels;
+        and for every method the share of it that it removes, in percent.
+    """
+    excess = rows.pivot_table(index=["dataset", "seed"], columns="method", values="excess")
+    nll = rows.pivot_table(index=["dataset", "seed"], columns="method", values="nll")
+    baseline = _pick(excess, nll[list(BASELINES)].idxmin(axis=1)).groupby(level="dataset").mean()
+    of_method = excess[list(names)].groupby(level="dataset").mean()
+    table = 100 * (1 - of_method.div(baseline, axis=0))
+    table.insert(0, "baseline", baseline)
+    return table.loc[[name for name in study.DATASETS if name in table.index]]
+
+
+def across_models(name=PRIMARY, folder=FOLDER):
+    """Return the gain of a method over data sets for every base model and for balanced weights, where there are rows.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by base model: columns as `confirmation.over_sets` gives them, and the ``worst`` set.
+    """
+    lines = {}
+    arms = [(model, study.PLAIN) for model in study.BASE_MODELS] + [(study.MAIN_MODEL, study.WEIGHTED)]
+    for model, arm in arms:
+        rows = confirmation.read_rows(folder, arm=arm, base_model=model)
+        if not rows.empty:
+            values = confirmation.gains(rows)[name]
+            counted = values[~values.index.get_level_values("dataset").isin(BESIDE)]
+            if len(counted):
+                worst = counted.groupby(level="dataset").mean().min()
+                lines[f"{model}, {arm}" if arm else model] = confirmation.over_sets(values) | {"worst": worst}
+    return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def sets_ahead(table, first, second):
+    """Return on how many data sets the first method gains more than the second by its mean, and of how many."""
+    difference = (table[first] - table[second]).dropna().groupby(level="dataset").mean()
+    difference = difference.drop(list(BESIDE), errors="ignore")
+    return int((difference > 0).sum()), len(difference)
+
+
+def paired(table, first, second):
+    """Return the difference of two gains by data set, with the interval of splits that overlap."""
+    return confirmation.by_set(table[first] - table[second])
+
+
+_OTHERS = ("libraries", "retrained")
+
+
+def _pick(table, columns):
+    """Return of every row the value in the column that is named for it."""
+    return pd.Series([table.loc[index, name] for index, name in columns.items()], table.index)
