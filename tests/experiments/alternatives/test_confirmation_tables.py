@@ -1,5 +1,8 @@
 """The tables of the pages on the alternatives, on rows made by hand and on the stored ones."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,3 +119,18 @@ def test_parts_of_stored_gains_add_up():
     calibration, refinement = confirmation_tables.split_gains(rows)
     gains = confirmation.gains(rows)
     np.testing.assert_allclose(calibration + refinement, gains, atol=1e-8)
+
+
+def test_the_readme_says_what_the_rows_say():
+    readme = " ".join((Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8").split())
+    pattern = r"a ridge gained ([\d.]+) % .*?interval ([\d.]+) to ([\d.]+)\) .*? and our clusters ([\d.]+) %"
+    printed = [float(number) for number in re.search(pattern, readme).groups()]
+    rows = confirmation.read_rows()
+    gains = confirmation.gains(rows)
+    ridge = confirmation.over_sets(gains[PRIMARY])
+    clusters = confirmation.over_sets(gains[confirmation.CLUSTERS])
+    assert printed == [round(value, 1) for value in (ridge["mean"], ridge["low"], ridge["high"], clusters["mean"])]
+    assert "on eight data sets" in readme
+    assert ridge["sets"] == 8
+    of_full = confirmation_tables.methods(confirmation_tables.everybodys_sets(rows))
+    assert of_full.index[0] == "retrained in folds"
