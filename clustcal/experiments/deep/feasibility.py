@@ -3,7 +3,7 @@
 ``python -m clustcal.experiments.deep.feasibility`` writes ``results/deep/feasibility.csv``; it can be stopped, and
 then goes on. Loss and gradient of a family in K clusters are evaluated on the calibration half of Tiny ImageNet's
 first split, over the 200 classes that occur and over all 1,000. A fit takes some hundred evaluations, a cell with its
-cross-validation five fits more: the product says which cells of the grid a day of one processor could hold.
+cross-validation five fits more: the product says which part of the grid a day of one processor could hold.
 """
 
 import argparse
@@ -49,18 +49,6 @@ def measure(unit, load=load_outputs):
     with threadpool_limits(1):
         seconds = min(_time(family, theta, X, cal.y, W) for _ in range(2))
     return [row | {"seconds": seconds, "peak_mb": find_peak_mb()}]
-
-
-def estimate_hours(row, evaluations=100, fits=6):
-    """Return the hours of one cell of the grid, a fit and its five-fold cross-validation, from a row.
-
-    Examples
-    --------
-    >>> from clustcal.experiments.deep.feasibility import estimate_hours
-    >>> estimate_hours({"seconds": 0.36})
-    0.06
-    """
-    return row["seconds"] * evaluations * fits / 3600
 
 
 def find_units():

@@ -5,7 +5,8 @@ it can be stopped, and then goes on. The spread in ``geometry.csv`` is measured 
 global calibrator was fitted, and its ratio to that of random partitions grows with the square root of the number of
 rows; the rules that judge by it were written so, and stay. Here clusters and calibrator come from the calibration half
 and the gaps from the test half; every data set is cut to the rows of the smallest, and gaps are divided by the
-standard deviation of the outcome, which differs between a disease of one person in twenty and two equal classes.
+standard deviation of the outcome, which differs between a disease of one person in twenty and two equal classes. It
+is measured on the shipped scores, so that no network is needed.
 """
 
 import argparse
@@ -15,9 +16,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from clustcal import PlattScaling, SoftKMeans, VectorScaling
+from clustcal.datasets import load_scores
 from clustcal.experiments.deep import design, geometry, measured
-from clustcal.experiments.deep.confidence_signal import STROKE, get_halves
-from clustcal.experiments.deep.outputs import FILE, cache_folder, load_outputs
 from clustcal.experiments.results import FOLDER
 
 PATH = FOLDER / "deep" / "reliability_spread.csv"
@@ -25,13 +25,23 @@ N_CLUSTERS = (4, 25)
 EQUAL_ROWS = 1022  # of Stroke's test half
 DRAWS = 20  # of so many rows, where there are more
 PARTITIONS = 200
-NAMES = (STROKE, "emotion", "imdb-overconfident", "bloodmnist-rebuilt", "cifar100-overconfident")
+# By the name of a study or of Stroke its shipped scores.
+SCORES = {
+    "stroke": "stroke",
+    "emotion": "emotion",
+    "imdb-overconfident": "imdb",
+    "bloodmnist-rebuilt": "bloodmnist",
+    "cifar100-overconfident": "cifar100",
+}
 
 
-def measure(unit, load=load_outputs):
+def measure(unit, load=load_scores):
     """Return the rows of one study, split and layer, one for every K."""
     with threadpool_limits(1):
-        cal, test = get_halves(unit["name"], unit["seed"], load)
+        scores = load(SCORES[unit["name"]], unit["seed"])
+        cal, test = (
+            design.Part(scores[f"P_{half}"], scores[f"y_{half}"], scores[f"Z_{half}"]) for half in ("cal", "test")
+        )
         gaps, outcome = find_test_gaps(cal, test)
         rows = []
         for n_clusters in N_CLUSTERS:
@@ -102,18 +112,19 @@ def find_test_gaps(cal, test):
     return right - Q.max(axis=1), right
 
 
-def find_units(names, load=load_outputs):
+def find_units(names, load=load_scores):
     """Return the units of some studies."""
-    layers_of = {
-        name: ("coverage",) if name == STROKE else tuple(load(design.STUDIES[name].network).representations)
-        for name in names
-    }
     return [
         {"name": name, "seed": seed, "layer": layer}
-        for name, layers in layers_of.items()
-        for layer in layers
+        for name in names
+        for layer in find_layers(load(SCORES[name], design.SEEDS[0]), name)
         for seed in design.SEEDS
     ]
+
+
+def find_layers(scores, name):
+    """Return the layers of shipped scores; of Stroke the one that the networks are held against."""
+    return ("coverage",) if name == "stroke" else tuple(scores.Z_cal)
 
 
 def read(folder=FOLDER):
@@ -128,11 +139,10 @@ def _with_chance(gaps, clusters, rng):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="default: Stroke, and the judged studies whose outputs are there")
+    parser.add_argument("names", nargs="*", default=list(SCORES))
     parser.add_argument("--to", type=Path, default=PATH)
     options = parser.parse_args(arguments)
-    there = [n for n in NAMES if n == STROKE or (cache_folder() / design.STUDIES[n].network / FILE).exists()]
-    units = find_units(options.names or there)
+    units = find_units(options.names)
     print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clustcal.experiments.deep import reliability_spread
+from clustcal.datasets import load_scores
+from clustcal.experiments.deep import design, reliability_spread
 
 
 def make_gaps(n, base_rate, shift, seed=0):
@@ -37,13 +38,20 @@ def test_without_a_difference_there_is_what_chance_gives():
 
 
 def test_clusters_and_calibrator_are_those_of_the_other_half(outputs):
-    """The gaps of the calibration half have mean zero under Platt or vector scaling; those of the test half do not."""
-    rows = reliability_spread.measure({"name": "emotion", "seed": 0, "layer": "cls"}, load=lambda name: outputs)
+    """Of one of two groups the forecasts are noise, which clusters of the calibration half find on the test half."""
+    cal, test = design.halve(design.prepare(outputs), 0)
+    halves = {f"{key}_{half}": getattr(part, key) for half, part in (("cal", cal), ("test", test)) for key in "PyZ"}
+    rows = reliability_spread.measure({"name": "emotion", "seed": 0, "layer": "cls"}, load=lambda name, seed: halves)
     assert [row["n_clusters"] for row in rows] == [4, 25]
     assert rows[0]["n"] == 300
-    assert all(row["equal_ratio"] > 0 for row in rows)
+    assert rows[0]["equal_ratio"] > 2
 
 
 def test_stroke_has_as_many_test_rows_as_all_are_cut_to():
-    _, test = reliability_spread.get_halves(reliability_spread.STROKE, 0)
-    assert len(test.y) == reliability_spread.EQUAL_ROWS
+    assert len(load_scores("stroke").y_test) == reliability_spread.EQUAL_ROWS
+
+
+def test_units_are_the_shipped_layers_in_five_splits():
+    units = reliability_spread.find_units(["stroke", "imdb-overconfident"])
+    assert {(unit["name"], unit["layer"]) for unit in units} >= {("stroke", "coverage"), ("imdb-overconfident", "cls")}
+    assert {unit["seed"] for unit in units} == {0, 1, 2, 3, 4}
