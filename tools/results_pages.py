@@ -20,6 +20,7 @@ import results_at_a_glance
 
 from clustcal.experiments.deep.judgement import JUDGED as JUDGED_NETWORK
 from clustcal.experiments.deep.judgement import read_verdicts
+from clustcal.experiments.deep.verdict_strength import can_fail
 from clustcal.experiments.entries import make_title, read_entries
 from clustcal.experiments.ledger import GROUPS, JUDGED, OTHER_MODEL, VERDICTS, as_printed, read_ledger
 from clustcal.experiments.results import FOLDER
@@ -99,7 +100,8 @@ def state_reproduction(ledger, verdicts):
     judged = once[once["verdict"].isin(JUDGED) & ~settings]
     measured = judged["kind"] == "measured"
     agree = judged["verdict"].isin(["match", "within tolerance"])
-    found = verdicts.loc[verdicts["role"] == JUDGED_NETWORK, "verdict"].value_counts()
+    of_networks = verdicts[(verdicts["role"] == JUDGED_NETWORK) & can_fail(verdicts["strength"])]
+    found = of_networks["verdict"].value_counts()
     holds, fails, undecided, equal = (int(found.get(word, 0)) for word in RELATION_VERDICTS)
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
@@ -108,8 +110,9 @@ def state_reproduction(ledger, verdicts):
         f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
         f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
         f"agree. On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
-        f"be compared; of {holds + fails + undecided + equal} relations and statements judged in their place, by rules "
-        f"that were written down beforehand, {holds} hold, {fails} fail, and {undecided + equal} are undecided or "
+        f"be compared; of {holds + fails + undecided + equal} relations and statements judged in their place that can "
+        f"come out either way, by rules written down beforehand, {holds} hold (many of them weak: the scoreboard says "
+        f"which), {fails} fail, and {undecided + equal} are undecided or "
         f"equal on one side. Of the rest, {count['blocked']} need data that not everybody may have, and "
         f"{count['not attempted']} have not "
         "been attempted."
@@ -201,13 +204,16 @@ def write_statements(statements, verdicts):
     text : str
     """
     says = {statement["id"]: statement for statement in statements}
-    head = "".join(f'<th scope="col">{column}</th>' for column in ("The paper says", "Rule", "Part", "Ours", "Verdict"))
+    columns = ("The paper says", "Rule", "Part", "Ours", "Verdict", "Cannot show", "Another reading")
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
     body = ""
     for name, parts in verdicts[verdicts["id"].isin(says)].groupby("id", sort=False):
         rows = f' rowspan="{len(parts)}"' if len(parts) > 1 else ""
         said = f'<th scope="row"{rows}>{escape(says[name]["says"])}</th><td{rows}>{escape(says[name]["rule"])}</td>'
         for line in parts.itertuples():
-            cells = "".join(f"<td>{escape(text)}</td>" for text in (line.part, line.ours, line.verdict))
+            other = f"{line.arm}: {line.arm_verdict} ({line.arm_ours})" if line.arm else ""
+            texts = (line.part, line.ours, line.verdict, line.strength, other)
+            cells = "".join(f"<td>{escape(text)}</td>" for text in texts)
             body += f"<tr>{said}{cells}</tr>"
             said = ""
     table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
