@@ -55,7 +55,7 @@ class BayesianBinning(OneVsRest):
     Attributes
     ----------
     classes_ : ndarray of shape (L,)
-    maps_ : list of StepFunction
+    maps_ : list of StepFunction, and None for a class without rows
         The average, for the second class or for every class if there are more than two: an average of step
         functions is one, so that a prediction is one look-up.
 

@@ -26,7 +26,7 @@ class CentredIsotonicCalibration(OneVsRest):
     Attributes
     ----------
     classes_ : ndarray of shape (L,)
-    maps_ : list of CentredSteps
+    maps_ : list of CentredSteps, and None for a class without rows
         For the second class, or for every class if there are more than two.
 
     See Also

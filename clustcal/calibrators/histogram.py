@@ -38,7 +38,7 @@ class HistogramBinning(OneVsRest):
     Attributes
     ----------
     classes_ : ndarray of shape (L,)
-    maps_ : list of StepFunction
+    maps_ : list of StepFunction, and None for a class without rows
         ``edges`` and ``values`` of the second class, or of every class if there are more than two.
 
     Notes

@@ -26,7 +26,7 @@ class IsotonicCalibration(OneVsRest):
     Attributes
     ----------
     classes_ : ndarray of shape (L,)
-    maps_ : list of callables
+    maps_ : list of callables, and None for a class without rows
         The maps of `sklearn.isotonic.IsotonicRegression`, for the second class or for every class if there are
         more than two. Linear between the scores of the calibration set.
 

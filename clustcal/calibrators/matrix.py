@@ -46,9 +46,9 @@ class MatrixScaling(ParametricCalibrator):
 
     Notes
     -----
-    The prior of ``"auto"`` is that of `DirichletCalibration` with ``l2="auto"``, where it is written out; from about 20
-    classes on the rest of the matrix stays at 0. Structured matrix scaling of Berta et al. has the same structure, and
-    strengths that depend on n and L only.
+    The prior of ``"auto"`` is that of `DirichletCalibration` with ``l2="auto"``, where it is written out; with few
+    rows for :math:`L^3` the rest of the matrix stays at 0. Structured matrix scaling of Berta et al. has the same
+    structure, and strengths that depend on n and L only.
 
     A matrix makes something of a constant that is added to all logits of a row, which a softmax does not notice. Here
     that constant is taken away first, as the logits become log-probabilities.

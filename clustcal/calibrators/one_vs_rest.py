@@ -33,9 +33,12 @@ class OneVsRest(Calibrator):
     """Calibrators that map one score to one frequency: once for two classes, once per class for more.
 
     A subclass gives ``_check_parameters()`` and ``_fit_map(p, hit, weights)``, which returns the map from scores of
-    one class to its frequencies. With more than two classes each row is divided by its sum; a row for which every
-    class gets 0 stays as it was.
+    one class to its frequencies. With more than two classes a class without rows keeps its probability, as a frequency
+    of 0 would be a certainty; each row is divided by its sum; a row for which every class gets 0 stays as it was.
     """
+
+    # Whether a class without rows has no map, as it would give 0.
+    needs_rows_of_class = True
 
     def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> Map:
         raise NotImplementedError
@@ -43,14 +46,17 @@ class OneVsRest(Calibrator):
     def _fit(self, data: CalibrationSet) -> None:
         P = data.scores.P
         columns = [1] if data.n_classes == 2 else range(data.n_classes)
-        self.maps_: list[Any] = [self._fit_map(P[:, column], data.codes == column, data.weights) for column in columns]
+        self.maps_: list[Any] = [self._fit_one(P[:, column], data.codes == column, data.weights) for column in columns]
+
+    def _fit_one(self, p: Floats, hit: Booleans, weights: Floats) -> Map | None:
+        return self._fit_map(p, hit, weights) if weights[hit].any() or not self.needs_rows_of_class else None
 
     def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         if len(self.maps_) == 1:
             q = self.maps_[0](P[:, 1])
             return np.column_stack([1 - q, q])
-        Q = np.column_stack([frequency(p) for frequency, p in zip(self.maps_, P.T, strict=True)])
+        Q = np.column_stack([p if one is None else one(p) for one, p in zip(self.maps_, P.T, strict=True)])
         nothing = ~Q.any(axis=1)
         Q[nothing] = P[nothing]
         return Q / Q.sum(axis=1, keepdims=True)

@@ -34,8 +34,11 @@ class OneVsRestCalibration(Calibrator):
     Notes
     -----
     A class without rows keeps its probability before rows are divided by their sums; a row for which every class gets
-    0 stays as it was. What a classifier says of one class when another is likely is lost here: `StructuredScaling` uses
-    it.
+    0 stays as it was.
+
+    Each class has parameters of its own, so that with ten classes or more, and a few hundred rows, this is usually
+    worse than one temperature for all, and often than no calibration: try `TemperatureScaling` and `StructuredScaling`
+    first. What a classifier says of one class when another is likely is lost here, and used there.
 
     References
     ----------

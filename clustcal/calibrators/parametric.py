@@ -326,9 +326,10 @@ class QuadraticScaling(ParametricCalibrator):
         return priors.unit(X[:, 0], weights)
 
 
-def _found(theta: Floats, n_iter: int) -> solvers.Fit:
+def _found(theta: Floats, found: evidence.Found) -> solvers.Fit:
     """A fit that a prior keeps finite."""
-    return solvers.Fit(theta[None], np.zeros(1), n_iter, is_finite=np.ones(1, dtype=bool))
+    finite = np.ones(1, dtype=bool)
+    return solvers.Fit(theta[None], np.zeros(1), found.n_iter, is_finite=finite, failure=found.failure)
 
 
 class VectorScaling(ParametricCalibrator):
@@ -394,10 +395,10 @@ class VectorScaling(ParametricCalibrator):
     def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
         if self.prior is None:
             return super()._find(family, X, data)
-        inverse, (intercepts, slopes), strengths, n_iter = evidence.near_temperature(X, data.codes, data.weights)
+        inverse, (intercepts, slopes), strengths, found = evidence.near_temperature(X, data.codes, data.weights)
         theta = np.concatenate([inverse * (1 + slopes), intercepts])
         precision = np.repeat([strengths[1] / inverse**2, strengths[0]], data.n_classes)
-        return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision)
+        return _found(theta, found), priors.Prior(inverse * family.identity, precision)
 
 
 def matrix_near_temperature(
@@ -405,14 +406,14 @@ def matrix_near_temperature(
 ) -> tuple[solvers.Fit, priors.Prior]:
     """Return the fit of a matrix and intercepts that are pulled to temperature scaling, and the prior that pulls."""
     n_classes = data.n_classes
-    found = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
-    inverse, (intercepts, slopes, off_diagonal), strengths, n_iter = found
+    near = evidence.near_temperature(X[:, :n_classes], data.codes, data.weights, with_matrix=True)
+    inverse, (intercepts, slopes, off_diagonal), strengths, found = near
     V = inverse * (np.diag(1 + slopes) + off_diagonal)
     theta = np.column_stack([V, intercepts]).ravel()
     of_V = strengths[2] / inverse**2
     np.fill_diagonal(of_V, strengths[1] / inverse**2)
     precision = np.column_stack([of_V, np.full(n_classes, strengths[0])])
-    return _found(theta, n_iter), priors.Prior(inverse * family.identity, precision.ravel())
+    return _found(theta, found), priors.Prior(inverse * family.identity, precision.ravel())
 
 
 class DirichletCalibration(ParametricCalibrator):
@@ -457,8 +458,8 @@ class DirichletCalibration(ParametricCalibrator):
     -----
     With ``l2="auto"`` the diagonal of V and b have the prior of `VectorScaling`. The elements off the diagonal of
     :math:`V T` have a Gaussian prior around 0 too, for whose precision :math:`4 L^3 / 5` is expected: there are L of
-    them in every logit, each times a number that grows with L. From about 20 classes on they stay at 0, and this is
-    `VectorScaling`.
+    them in every logit, each times a number that grows with L. With few rows for :math:`L^3` (20 classes and 1,000
+    rows, say) they stay at 0, and this is `VectorScaling`.
 
     References
     ----------

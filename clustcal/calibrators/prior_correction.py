@@ -48,13 +48,14 @@ class PriorCorrection(Calibrator):
     rates_ : ndarray of shape (L,)
         For which probabilities are given.
     n_iter_ : int
-        Iterations of EM, after `adapt`.
+        Iterations of EM in the last `adapt`; 0 before there is one.
 
     Notes
     -----
     P should be calibrated on rows with the old rates: calibrate first, then correct. After undersampling of one class
     the old rates are those of the sample, and the new ones those of the population. A class without rows in the
-    calibration set is left as it is.
+    calibration set is left as it is. A row without probability for any class that the new rates leave keeps what it
+    had, though that class should not occur.
 
     References
     ----------
@@ -85,6 +86,7 @@ class PriorCorrection(Calibrator):
 
     def _fit(self, data: CalibrationSet) -> None:
         rates = self._given_rates(data.n_classes)
+        self.n_iter_ = 0
         self.old_rates_ = np.bincount(data.codes, data.weights, minlength=data.n_classes) / data.weights.sum()
         self.rates_ = self.old_rates_ if rates is None else rates
 

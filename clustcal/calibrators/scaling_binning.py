@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, fit_to_one_class, frequency, two_columns
+from clustcal.calibrators.one_vs_rest import OneVsRest, StepFunction, fit_to_one_class, two_columns
 from clustcal.calibrators.parametric import ParametricCalibrator, PlattScaling
 from clustcal.core.array_types import Bins, Booleans, Floats, Strategy
 from clustcal.core.probabilities import assign_bins, check_bins, find_edges
@@ -36,7 +36,7 @@ class ScalingBinning(OneVsRest):
     Attributes
     ----------
     classes_ : ndarray of shape (L,)
-    maps_ : list of BinnedScaling
+    maps_ : list of BinnedScaling, and None for a class without rows
         For the second class, or for every class if there are more than two: ``calibrator`` and ``steps``.
 
     See Also
@@ -48,6 +48,9 @@ class ScalingBinning(OneVsRest):
     Kumar et al. prove their bound for three samples, one for each of the steps. Here, as in their library, the same
     rows serve all three. With ``calibrator=PlattScaling(prior=None)`` the result is that of their library, but for
     rows between two bins: an edge is the largest score of a bin here, and halfway to the next score there.
+
+    There are no empty bins: where scores are tied, or bins are of equal width, one without rows joins the one below it,
+    the first ones the one above.
 
     With more than two classes there is a map for each class against all others, and rows are divided by their sums.
 
@@ -82,11 +85,10 @@ class ScalingBinning(OneVsRest):
     def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> BinnedScaling:
         calibrator = fit_to_one_class(self._given(), p, hit, weights)
         q = calibrator._calibrate(two_columns(p), None)[:, 1]
-        edges = find_edges(q, self.n_bins, self.strategy, weights)
+        edges = _without_empty_bins(find_edges(q, self.n_bins, self.strategy, weights), q[weights > 0])
         bins = assign_bins(q, edges)
         count = lambda values: np.bincount(bins, values, minlength=len(edges) - 1)
-        means = frequency(count(weights * q), count(weights), (edges[:-1] + edges[1:]) / 2)
-        return BinnedScaling(calibrator, StepFunction(edges, means))
+        return BinnedScaling(calibrator, StepFunction(edges, count(weights * q) / count(weights)))
 
     def _given(self) -> Any:
         return PlattScaling() if self.calibrator is None else self.calibrator
@@ -102,6 +104,11 @@ class ScalingBinning(OneVsRest):
             raise ValueError(f"calibrator is {given!r}; expected one of probabilities.")
         given._check_parameters()
         check_bins(self.n_bins, self.strategy)
+
+
+def _without_empty_bins(edges: Floats, q: Floats) -> Floats:
+    held = np.bincount(assign_bins(q, edges), minlength=len(edges) - 1) > 0
+    return np.concatenate([edges[:1], edges[:-1][held][1:], edges[-1:]])
 
 
 @dataclass(frozen=True)

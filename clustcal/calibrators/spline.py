@@ -20,6 +20,10 @@ __all__ = ["SplineScaling"]
 # logit; and how many splines that knowledge is worth.
 ROUGHNESS, WORTH = 100.0, 2.0
 UPDATES = 10
+# More take memory and time for nothing, as the penalty makes the map smooth.
+MOST_KNOTS = 200
+# The share of the weight beyond either outer knot, where the map is straight: a few rows far out should not bend it.
+BEYOND = 0.05
 
 
 class SplineScaling(ParametricCalibrator):
@@ -28,13 +32,13 @@ class SplineScaling(ParametricCalibrator):
     .. math:: q = \sigma(s(z)), \qquad z = \mathrm{logit}(p), \qquad
         \text{minimising} \quad \sum_i \ell(q_i, y_i) + \frac{\tau}{2} \int s''(t)^2 \, dt
 
-    over natural cubic splines s: cubic between knots, a straight line beyond the outer ones. It need not increase.
+    over natural cubic splines s: cubic between knots, straight beyond the outer ones. It need not increase.
 
     Parameters
     ----------
     n_knots : int, default=12
-        Knots lie at the smallest and the largest logit and at quantiles between them; fewer where there are fewer
-        different scores. The penalty makes the map smooth, so that more knots change little.
+        Knots lie at equidistant quantiles of the logit from 5 % to 95 %; fewer where there are fewer different scores,
+        and at most 200. The penalty makes the map smooth, so that more knots change little.
     roughness : "auto" or float, default="auto"
         The penalty :math:`\tau`. ``"auto"`` is the one under which the data are most probable, see Notes; 0 fits the
         splines by maximum likelihood; as it grows the map becomes Platt scaling.
@@ -69,6 +73,11 @@ class SplineScaling(ParametricCalibrator):
     The integral is minus the logarithm of a Gaussian prior of precision :math:`\tau` for every weight. MacKay's update
     of it (Laplace's approximation) is repeated ten times, given that 100 is expected, with the weight of two splines;
     100 times the third power of the standard deviation of the logit where that is below 1.
+
+    Beyond the outer knots, where 5 % of the weight lies on either side, the map goes on straight for as far again as
+    the knots reach, and from there in parallel to its line, the slope of which all rows share. So a single score of 0
+    or 1 with the wrong label, whose logit may be 36, cannot turn the map round; it makes the line flatter, as it does
+    that of `PlattScaling`.
 
     Lucena's splines differ: knots drawn at random from the scores, rows added that pull to the identity, a penalty on
     the coefficients of a truncated basis, and its strength by one fold. Without any penalty, and with the same knots,
@@ -121,8 +130,7 @@ class SplineScaling(ParametricCalibrator):
 
     def _fit(self, data: CalibrationSet) -> None:
         self._check_number_of_classes(data.n_classes)
-        seen = data.scores.take(data.weights > 0)
-        self.knots_ = _knots(seen.features(families.TEMPERATURE)[:, 0], self.n_knots)
+        self.knots_ = _knots(data.scores.features(families.TEMPERATURE)[:, 0], data.weights, self.n_knots)
         super()._fit(data)
 
     def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior]:
@@ -162,6 +170,8 @@ class SplineScaling(ParametricCalibrator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole_number("n_knots", self.n_knots, lowest=3)
+        if self.n_knots > MOST_KNOTS:
+            raise ValueError(f"n_knots is {self.n_knots}; expected at most {MOST_KNOTS}.")
         if isinstance(self.roughness, str):
             if self.roughness != "auto":
                 raise ValueError(f"roughness is {shown(self.roughness)}; expected 'auto' or a number of at least 0.")
@@ -169,6 +179,10 @@ class SplineScaling(ParametricCalibrator):
             check_at_least_0("roughness", self.roughness)
 
 
-def _knots(z: Floats, n_knots: int) -> Floats:
-    """Return quantiles of the different logits that are some of these, the smallest and the largest among them."""
-    return np.unique(np.quantile(np.unique(z), np.linspace(0, 1, n_knots), method="nearest"))
+def _knots(z: Floats, weights: Floats, n_knots: int) -> Floats:
+    """Return weighted quantiles of the logits, the outer ones at a share of BEYOND from either end."""
+    order = np.argsort(z)
+    below = np.cumsum(weights[order])
+    levels = np.linspace(BEYOND, 1 - BEYOND, n_knots) * below[-1]
+    # Sums round; a level that all rows up to one reach exactly is that row's.
+    return np.unique(z[order[np.searchsorted(below, levels * (1 - 1e-12))]])

@@ -69,11 +69,11 @@ class StructuredScaling(Calibrator):
     0, of a precision that is a factor times :math:`\max(20, L / 5)` for b, :math:`30 \sqrt{L}` for v, and
     :math:`4 L^3 / 5` for M. For :math:`N_{lm}` it is :math:`500 / s_{lm}`, but at least 30, with :math:`s_{lm}` the
     mean of :math:`q_l q_m` over rows relative to that of all pairs: classes between which the classifier never wavers
-    need no correction. The factor
-    of each of the four is the one under which the data are most probable, given that 1 is expected with the weight of
-    three parameters (Laplace's approximation of the evidence, class by class, and four of MacKay's updates). M is left
-    out where its prior leaves no room for it, with about 20 classes and more, and N where there are fewer rows than
-    classes. :math:`\epsilon = 1 / (n L)` bounds what a single sure and wrong forecast can cost.
+    need no correction. The factor of each of the four is the one under which the data are most
+    probable, given that 1 is expected with the weight of three parameters (Laplace's approximation of the evidence,
+    class by class, and two of MacKay's updates, each taken half as far again). M is left out where its prior leaves no
+    room for it, that is with few rows for :math:`L^3` (20 classes and 1,000 rows, say), and N where there are fewer
+    rows than classes. :math:`\epsilon = 1 / (n L)` bounds what a single sure and wrong forecast can cost.
 
     The structure is that of Berta et al., whose strengths depend on n and L only; N and its prior are ours.
 
@@ -82,7 +82,7 @@ class StructuredScaling(Calibrator):
     `VectorScaling`, which have its structure without N, do.
 
     With a few hundred rows of a few classes, of scores that have no fault but their temperature, `TemperatureScaling`
-    alone is better: nothing here can tell that from so few rows.
+    alone is better, and `VectorScaling` comes between the two: what is lost there is the price of N and M.
 
     References
     ----------
@@ -124,9 +124,11 @@ class StructuredScaling(Calibrator):
         log_matrix = evidence.matrix_on_logs(base, weights)
         matrix = _matrix_on_probabilities(base, weights) if weights.sum() >= data.n_classes else None
         blocks += [block for block in (log_matrix, matrix) if block is not None]
-        thetas, self.factors_, self.n_iter_ = evidence.fit(base, blocks, codes, weights)
-        matrices = iter(thetas[2:])
-        self.intercepts_, self.slopes_ = thetas[:2]
+        found = evidence.fit(base, blocks, codes, weights)
+        found.warn()
+        self.factors_, self.n_iter_ = found.factors, found.n_iter
+        matrices = iter(found.thetas[2:])
+        self.intercepts_, self.slopes_ = found.thetas[:2]
         self.log_matrix_ = None if log_matrix is None else _without_diagonal(next(matrices))
         self.matrix_ = None if matrix is None else _without_diagonal(next(matrices))
 
@@ -160,7 +162,7 @@ def _matrix_on_probabilities(base: Floats, weights: Floats) -> evidence.Mixing:
     together = (weights[:, None] * Q).T @ Q
     pairs = ~np.eye(len(together), dtype=bool)
     strength = np.maximum(PAIRS / np.maximum(together / together[pairs].mean(), RARE), LEAST)
-    np.fill_diagonal(strength, evidence.NEVER)
+    evidence.hold_diagonal(strength, weights)
     return evidence.Mixing(_exceeding(Q), strength, evidence.WORTH, one_by_one=True)
 
 

@@ -58,6 +58,8 @@ class VennAbersCalibration(OneVsRest):
     array([[0.5, 1. ]])
     """
 
+    needs_rows_of_class = False
+
     def __init__(self, classes: ArrayLike | None = None) -> None:
         self.classes = classes
 
@@ -73,6 +75,8 @@ class VennAbersCalibration(OneVsRest):
         -------
         interval : ndarray of shape (n, 2), or (n, L, 2) with more than two classes
             The lower and the upper probability, of the second of two classes, or of every class against all others.
+            With more than two classes rows of `predict_proba` are divided by their sums and these are not, so that a
+            probability there may lie outside its interval here.
         """
         P = self._read_scores(P).P
         if len(self.maps_) == 1:

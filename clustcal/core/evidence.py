@@ -5,18 +5,21 @@ feature of that class, or a matrix times features of all classes. Every block ha
 without evidence temperature scaling is left. Builds on scipy alone.
 """
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from clustcal.core import priors, solvers
 from clustcal.core.families import TemperatureFamily, below_top
 
-# Updates of the strengths; each needs the optimum only roughly, more so where rows and classes are many.
-UPDATES = 4
+# Updates of the strengths, whose logarithms each moves a little further than MacKay's, as they go on in that direction.
+# They need the optimum only roughly where rows and classes are many, and half the digits.
+UPDATES, OVERSHOOT = 2, 1.5
 MANY_NUMBERS = 2_000
 # Of the strengths of intercepts and slopes, with L classes: what is expected of the first is the larger of two numbers,
 # the second times L; of the others this times a root of L; and how many parameters that knowledge is worth.
@@ -24,9 +27,9 @@ INTERCEPTS, SLOPES, WORTH = (20.0, 0.2), 30.0, 3.0
 # Of a matrix on log-probabilities: this times L cubed. It is left out where its largest curvature is below a share of
 # that, as it could not move anything.
 MATRIX, NEGLIGIBLE = 0.8, 0.05
-NEVER = 1e12  # the strength of what a block of slopes has already
-ROUGH, EXACT = {"gtol": 1e-4, "ftol": 1e-7}, {"gtol": 1e-9, "ftol": 1e-15}
-GOOD = {"gtol": 1e-6, "ftol": 1e-10}
+NEVER = 1e12  # times the weight of all rows: the strength of what a block of slopes has already
+ROUGH, EXACT = {"gtol": 3e-4, "ftol": 1e-6}, {"gtol": 1e-9, "ftol": 1e-15}
+GOOD = {"gtol": 1e-5, "ftol": 1e-9}
 LIMITS = {"maxiter": 500, "maxfun": 1000}
 
 
@@ -100,6 +103,21 @@ class Mixing:
         return (squared.T @ C).T
 
 
+@dataclass
+class Found:
+    """Parameters ``thetas`` of every block, ``factors`` of their strengths, ``n_iter``, and ``failure`` as in `Fit`."""
+
+    thetas: list
+    factors: np.ndarray
+    n_iter: int
+    failure: str | None = None
+
+    def warn(self):
+        """Tell the user, from within a `fit`, that the optimum is not reached."""
+        if self.failure:
+            warnings.warn(self.failure, ConvergenceWarning, stacklevel=5)
+
+
 def fit(base, blocks, codes, weights):
     r"""Return the most probable parameters of every block, and the factors of their strengths.
 
@@ -123,9 +141,7 @@ def fit(base, blocks, codes, weights):
 
     Returns
     -------
-    thetas : list of ndarray
-    factors : ndarray of shape (number of blocks,)
-    n_iter : int
+    Found
 
     References
     ----------
@@ -136,18 +152,23 @@ def fit(base, blocks, codes, weights):
     factors = np.ones(len(blocks))
     thetas = [np.zeros(tau.shape) for tau in given]
     n_iter = 0
+    rough = _in_half_the_digits(base, blocks) if is_large else (base, blocks)
     for _ in range(UPDATES):
         strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
-        thetas, used = _optimum(base, blocks, strengths, codes, weights, thetas, ROUGH if is_large else EXACT)
+        thetas, used, _ = _optimum(*rough, strengths, codes, weights, thetas, ROUGH if is_large else EXACT)
         n_iter += used
         Q = softmax(_logits(base, blocks, thetas), axis=1)
         determined = _determined(blocks, strengths, weights[:, None] * Q * (1 - Q))
         pulls = [np.sum(tau * theta**2) for tau, theta in zip(given, thetas, strict=True)]
         worth = np.array([block.worth for block in blocks])
-        factors = (determined + worth) / (np.array(pulls) + worth)
+        factors *= ((determined + worth) / (np.array(pulls) + worth) / factors) ** OVERSHOOT
     strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
-    thetas, used = _optimum(base, blocks, strengths, codes, weights, thetas, GOOD if is_large else EXACT)
-    return thetas, factors, n_iter + used
+    thetas, used, failure = _optimum(base, blocks, strengths, codes, weights, thetas, GOOD if is_large else EXACT)
+    return Found(thetas, factors, n_iter + used, failure)
+
+
+def _in_half_the_digits(base, blocks):
+    return base.astype(np.float32), [replace(one, features=one.features.astype(np.float32)) for one in blocks]
 
 
 def _determined(blocks, strengths, C):
@@ -196,22 +217,23 @@ def near_temperature(U, codes, weights, with_matrix=False):
         add to it.
     strengths : list
         Of the same: a number for each of the first two, an array (L, L) for the matrix.
-    n_iter : int
+    found : Found
     """
     inverse = inverse_temperature(U, codes, weights)
     base = inverse * U
     blocks = slopes_of_classes(base)
     matrix = matrix_on_logs(base, weights) if with_matrix else None
     blocks += [] if matrix is None else [matrix]
-    thetas, factors, n_iter = fit(base, blocks, codes, weights)
-    strengths = [block.strength * s for block, s in zip(blocks, factors, strict=True)]
+    found = fit(base, blocks, codes, weights)
+    thetas = found.thetas
+    strengths = [block.strength * s for block, s in zip(blocks, found.factors, strict=True)]
     if with_matrix and matrix is None:
         n_classes = U.shape[1]
         thetas.append(np.zeros((n_classes, n_classes)))
         strengths.append(np.full((n_classes, n_classes), MATRIX * n_classes**3))
     if with_matrix:
         np.fill_diagonal(thetas[2], 0.0)
-    return inverse, thetas, strengths, n_iter
+    return inverse, thetas, strengths, found
 
 
 def inverse_temperature(U, codes, weights):
@@ -235,10 +257,15 @@ def matrix_on_logs(base, weights):
     Q = softmax(base, axis=1)
     usual = MATRIX * n_classes**3
     strength = np.full((n_classes, n_classes), usual)
-    np.fill_diagonal(strength, NEVER)
+    hold_diagonal(strength, weights)
     block = Mixing(base, strength, WORTH)
     largest = block.curvature(weights[:, None] * Q * (1 - Q)).max()
     return block if largest > NEGLIGIBLE * (largest + usual) else None
+
+
+def hold_diagonal(strength, weights):
+    """Make the strengths (L, L) of a matrix so large on the diagonal that it stays 0, whatever rows weigh."""
+    np.fill_diagonal(strength, NEVER * max(weights.sum(), 1.0))
 
 
 def _logits(base, blocks, thetas):
@@ -249,33 +276,38 @@ def _logits(base, blocks, thetas):
 
 
 def _optimum(base, blocks, strengths, codes, weights, thetas, tolerances):
-    """L-BFGS in coordinates in which the diagonal of the Hessian at the start is 1."""
-    n_classes = base.shape[1]
-    rows, total = np.arange(len(base)), weights.sum()
+    """L-BFGS in coordinates in which the diagonal of the Hessian at the start is 1.
+
+    The loss is a mean over rows, prior included, so that tolerances mean the same for any number and any weight of
+    them. Returns the parameters, the number of iterations, and why it stopped early, None if it did not.
+    """
+    n_classes, total = base.shape[1], weights.sum()
+    rows, share = np.arange(len(base)), (weights / total).astype(base.dtype)
+    ones = np.ones(n_classes, base.dtype)
     Q = softmax(_logits(base, blocks, thetas), axis=1)
-    C = weights[:, None] * Q * (1 - Q)
+    C = share[:, None] * Q * (1 - Q)
     shapes = [block.shape(n_classes) for block in blocks]
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    flat = lambda arrays: np.concatenate([np.ravel(array) for array in arrays])
-    precision = flat([np.broadcast_to(tau, shape) for tau, shape in zip(strengths, shapes, strict=True)])
+    flat = lambda arrays: np.concatenate([np.ravel(array) for array in arrays]).astype(float)
+    precision = flat([np.broadcast_to(tau, shape) for tau, shape in zip(strengths, shapes, strict=True)]) / total
     scale = 1 / np.sqrt(flat([block.curvature(C) for block in blocks]) + precision)
 
-    def split(x):
-        return [part.reshape(shape) for part, shape in zip(np.split(x * scale, ends), shapes, strict=True)]
+    def split(theta):
+        return [part.reshape(shape) for part, shape in zip(np.split(theta, ends), shapes, strict=True)]
 
     def loss_and_gradient(x):
-        Z = _logits(base, blocks, split(x))
+        theta = x * scale
+        Z = _logits(base, blocks, split(theta.astype(base.dtype)))
         Z -= Z.max(axis=1, keepdims=True)
         of_label = Z[rows, codes]
         E = np.exp(Z, out=Z)
-        sums = E @ np.ones(n_classes)
-        E *= (weights / sums)[:, None]
-        E[rows, codes] -= weights  # from here on the weighted residual
-        theta = x * scale
-        loss = weights @ (np.log(sums) - of_label) + precision @ theta**2 / 2
+        sums = E @ ones
+        E *= (share / sums)[:, None]
+        E[rows, codes] -= share  # from here on the weighted residual
+        loss = float(share @ (np.log(sums) - of_label)) + precision @ theta**2 / 2
         gradient = flat([block.adjoint(E) for block in blocks]) + precision * theta
-        return loss / total, gradient * scale / total
+        return loss, gradient * scale
 
-    start = flat(thetas) / scale
-    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options=tolerances | LIMITS)
-    return split(found.x), found.nit
+    found = minimize(loss_and_gradient, flat(thetas) / scale, jac=True, method="L-BFGS-B", options=tolerances | LIMITS)
+    is_early = not found.success and np.abs(found.jac).max() > solvers.STEEP
+    return split(found.x * scale), found.nit, f"L-BFGS stopped early: {found.message}" if is_early else None

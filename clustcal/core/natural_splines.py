@@ -1,4 +1,4 @@
-"""Natural cubic splines: smooth functions, linear beyond their outer knots, in the coordinates of their roughness.
+"""Natural cubic splines: smooth functions, straight beyond their outer knots, in the coordinates of their roughness.
 
 Builds on scipy alone; `families` makes a calibration map of them.
 """
@@ -13,7 +13,8 @@ class NaturalSplines:
     With m knots there are m - 2 functions :math:`h_j`. They are orthonormal in roughness,
     :math:`\int h_i'' h_j'' = [i = j]`, so that :math:`\lVert c \rVert^2` is the roughness of :math:`\sum_j c_j h_j`;
     and at the knots they are orthogonal to every straight line, so that a line beside them says where they go on the
-    whole.
+    whole. Beyond the outer knots they are straight for as far again as the knots reach, and then
+    constant: rows far out then move the line beside them, which all rows share.
 
     Parameters
     ----------
@@ -24,6 +25,7 @@ class NaturalSplines:
     def __init__(self, knots):
         self.knots = knots
         self.n_functions = max(len(knots) - 2, 0)
+        self._reach = np.ptp(knots) if self.n_functions else 0.0
         if self.n_functions:
             self._spline = CubicSpline(knots, self._values(), bc_type="natural")
             self._slopes = self._spline(knots[[0, -1]], 1)
@@ -33,7 +35,7 @@ class NaturalSplines:
         if not self.n_functions:
             return np.empty((len(z), 0))
         inside = np.clip(z, self.knots[0], self.knots[-1])
-        beyond = (z - inside)[:, None]
+        beyond = np.clip(z - inside, -self._reach, self._reach)[:, None]
         return self._spline(inside) + beyond * np.where(beyond < 0, self._slopes[0], self._slopes[1])
 
     def _values(self):

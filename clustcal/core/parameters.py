@@ -47,7 +47,7 @@ def shown(value: Any) -> str:
 
 def check_at_least_0(name: str, value: Any) -> None:
     """Raise a ValueError unless the parameter is a finite number of at least 0."""
-    if not is_real(value) or not 0 <= value < np.inf:
+    if not is_real(value) or isinstance(value, (bool, np.bool_)) or not 0 <= value < np.inf:
         raise ValueError(f"{name} is {shown(value)}; expected a number of at least 0.")
 
 

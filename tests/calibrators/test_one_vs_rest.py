@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from clustcal import BetaCalibration, DirichletCalibration, PlattScaling, TemperatureScaling, VectorScaling
+from clustcal import (
+    BetaCalibration,
+    CentredIsotonicCalibration,
+    DirichletCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from clustcal.calibrators.bayesian_binning import BayesianBinning
 from clustcal.calibrators.binwise import BinwiseCalibration
 from clustcal.calibrators.histogram import HistogramBinning
@@ -56,6 +63,17 @@ class TestOneVsRest:
         P, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], [0, 1, 2]
         Q = HistogramBinning(2, prior=(0, 0)).fit(P, y).predict_proba([[0.4, 0.4, 0.2], [0.6, 0.2, 0.2]])
         np.testing.assert_allclose(Q, [[0.4, 0.4, 0.2], [1, 0, 0]])
+
+    @pytest.mark.parametrize("calibrator", [HistogramBinning(), IsotonicCalibration(), CentredIsotonicCalibration()])
+    def test_a_class_without_rows_keeps_its_probability(self, calibrator):
+        """Two of three classes occur; the third has 0.2 before rows are divided by their sums, not 0."""
+        P = np.repeat([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]], 10, axis=0)
+        y = [0] * 8 + [1] * 2 + [1] * 8 + [0] * 2
+        with pytest.warns(UserWarning, match="no label of the classes"):
+            fitted = calibrator.set_params(classes=[0, 1, 2]).fit(P, y)
+        Q = fitted.predict_proba(P[[0]])
+        assert fitted.maps_[2] is None
+        np.testing.assert_allclose(Q[0, 2], 0.2 / (fitted.maps_[0](P[:1, 0]) + fitted.maps_[1](P[:1, 1]) + 0.2))
 
     def test_the_same_row_of_isotonic_regression(self):
         """A class occurs at 0.3 and never up to 0.2, beyond which no score of the first row goes."""

@@ -324,6 +324,19 @@ def test_of_rare_events_the_mean_forecast_is_that_of_smoothed_targets():
     assert PlattScaling(prior=None).fit(p, y).predict_proba(p)[:, 1].mean() == pytest.approx(4 / 3000, rel=1e-6)
 
 
+@pytest.mark.parametrize("calibrator", [PlattScaling(), TemperatureScaling(), BetaCalibration(), VectorScaling()])
+def test_a_million_times_the_weight_is_maximum_likelihood(calibrator):
+    """Without a prior the size of weights says nothing; with one it says how little the prior counts."""
+    n_classes = 3 if isinstance(calibrator, VectorScaling) else 2
+    P, y, _ = make_data(n_classes, n=400)
+    weights = np.random.default_rng(0).uniform(1, 2, 400)
+    fit = lambda prior, scale: clone(calibrator).set_params(prior=prior).fit(P, y, sample_weight=scale * weights)
+    likelihood = fit(None, 1).predict_proba(P)
+    np.testing.assert_allclose(fit(None, 1e6).predict_proba(P), likelihood, atol=1e-6)
+    np.testing.assert_allclose(fit("auto", 1e6).predict_proba(P), likelihood, atol=1e-3)
+    assert np.abs(fit("auto", 1).predict_proba(P) - likelihood).max() > 1e-4
+
+
 @pytest.mark.parametrize("calibrator", [*BINARY[:3], SplineScaling(), VectorScaling(), clustcal.StructuredScaling()])
 @pytest.mark.parametrize("scale", [1 / 500, 1e-300])
 def test_weights_that_sum_to_one_or_less_are_read_as_relative(calibrator, scale):

@@ -96,3 +96,9 @@ def test_rates_are_learned_from_columns_by_name():
     fresh = frame[p < 0.6]
     straight = fitted.adapt(fresh).rates_
     np.testing.assert_array_equal(fitted.adapt(fresh[["yes", "no"]]).rates_, straight)
+
+
+def test_a_new_fit_forgets_the_iterations_of_the_last_adaptation():
+    fitted = PriorCorrection().fit([0.2, 0.6, 0.7], [0, 1, 1])
+    assert fitted.adapt([0.1, 0.3, 0.9]).n_iter_ > 0
+    assert fitted.fit([0.2, 0.6, 0.7], [0, 1, 1]).n_iter_ == 0

@@ -56,3 +56,13 @@ def test_what_cannot_serve_is_refused(wrong):
     P, y, _ = make_data(2)
     with pytest.raises(ValueError, match=r"^calibrator is .*; expected"):
         ScalingBinning(wrong).fit(P, y)
+
+
+def test_tied_scores_leave_no_bin_empty():
+    """By hand: a third of the rows have the largest score, so that quantiles end there; above it the value stays."""
+    p, y = np.repeat([0.2, 0.5, 0.8], 20), np.tile([0, 1, 0, 1, 1], 12)
+    fitted = ScalingBinning().fit(p, y)
+    smooth = PlattScaling().fit(p, y).predict_proba(p)[:, 1]
+    np.testing.assert_allclose(fitted.predict_proba([0.2, 0.5, 0.8, 0.8001, 1.0])[:, 1], smooth[[0, 20, 40, 40, 40]])
+    constant = ScalingBinning().fit(np.full(8, 0.3), np.arange(8) % 2).predict_proba([0.1, 0.3, 0.31, 0.9])[:, 1]
+    assert np.ptp(constant) == 0

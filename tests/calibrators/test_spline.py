@@ -27,12 +27,15 @@ def test_with_a_knot_at_every_score_it_is_the_smoothing_spline_of_its_own_workin
     rng = np.random.default_rng(1)
     z = np.sort(rng.choice(np.linspace(-3, 3, 200), 40, replace=False))
     y = (rng.random(40) < expit(z**2 - 2)).astype(int)
-    fitted = SplineScaling(n_knots=40, roughness=2.0, prior=None).fit(expit(z), y)
+    # As many rows at either end as lie beyond the outer knots, so that every score has one.
+    weights = np.where(np.isin(z, z[[0, -1]]), 3.0, 1.0)
+    fitted = SplineScaling(n_knots=40, roughness=2.0, prior=None).fit(expit(z), y, sample_weight=weights)
     q = fitted.predict_proba(expit(z))[:, 1]
     np.testing.assert_allclose(fitted.knots_, z, atol=1e-9)
-    curvature = q * (1 - q)
+    slope = q * (1 - q)
+    curvature = weights * slope
     # scipy's penalty has no factor 1/2, nor has its sum of squares.
-    again = make_smoothing_spline(z, logit(q) + (y - q) / curvature, w=curvature, lam=2.0)(z)
+    again = make_smoothing_spline(z, logit(q) + (y - q) / slope, w=curvature, lam=2.0)(z)
     np.testing.assert_allclose(expit(again), q, atol=1e-6)
 
 
@@ -109,3 +112,31 @@ def test_more_classes_are_sent_elsewhere():
     P, y, _ = make_data(3)
     with pytest.raises(ValueError, match="OneVsRestCalibration"):
         SplineScaling().fit(P, y)
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_one_saturated_score_with_the_wrong_label_does_not_turn_the_map_round(n):
+    """A score of exactly 1, whose logit is cut at 36, among calibrated ones; the median of five samples."""
+    ends = {"spline": [], "Platt": []}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        p = expit(rng.normal(size=n))
+        y = (rng.random(n) < p).astype(int)
+        p[0], y[0] = 1.0, 0
+        for name, calibrator in (("spline", SplineScaling()), ("Platt", PlattScaling())):
+            ends[name].append(calibrator.fit(p, y).predict_proba([0.98, 0.999, 1.0])[:, 1])
+    spline, platt = (np.median(ends[name], axis=0) for name in ("spline", "Platt"))
+    assert (np.diff(spline) > 0).all()
+    np.testing.assert_allclose(spline, platt, atol=0.03)
+
+
+@pytest.mark.parametrize("wrong", [{"n_knots": 2000}, {"roughness": True}])
+def test_knots_without_end_and_roughness_that_is_no_number_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is"):
+        SplineScaling(**wrong).fit([0.2, 0.8, 0.4], [0, 1, 1])
+
+
+def test_few_different_scores_have_few_knots():
+    assert SplineScaling().fit(np.repeat([0.2, 0.5, 0.8], 10), np.arange(30) % 2).knots_ == pytest.approx(
+        [logit(0.2), 0, logit(0.8)], abs=1e-9
+    )

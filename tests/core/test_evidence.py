@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from sklearn.exceptions import ConvergenceWarning
 
+from clustcal import StructuredScaling, VectorScaling
 from clustcal.core import evidence
 
 SURE = 1e12  # strengths that are worth this many parameters stay where they are
@@ -37,9 +39,44 @@ def test_the_optimum_is_that_of_scipy_on_the_objective_written_out(data):
         return nll + intercepts @ intercepts + 2.5 * slopes @ slopes + 3.5 * np.sum(matrix**2)
 
     found = minimize(objective, np.zeros(15), method="BFGS", options={"gtol": 1e-5}).x
-    thetas, factors, _ = evidence.fit(base, blocks, codes, weights)
-    assert factors == pytest.approx([1, 1, 1], rel=1e-6)
-    np.testing.assert_allclose(np.concatenate([np.ravel(theta) for theta in thetas]), found, atol=1e-4)
+    ours = evidence.fit(base, blocks, codes, weights)
+    assert ours.factors == pytest.approx([1, 1, 1], rel=1e-6)
+    np.testing.assert_allclose(np.concatenate([np.ravel(theta) for theta in ours.thetas]), found, atol=1e-4)
+    assert ours.failure is None
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e4, 1e9])
+def test_large_weights_leave_maximum_likelihood(weight):
+    """Intercepts alone, of classes whose rates the scores do not know: the logarithms of the rates, up to a constant.
+
+    Many rows and few, as they are fitted in other digits.
+    """
+    for n in (300, 30_000):
+        codes = np.arange(n) % 10 // 4  # rates of 4, 4 and 2 in ten
+        block = evidence.Intercepts(np.ones((n, 3)), 1e-3, 3.0)
+        found = evidence.fit(np.zeros((n, 3)), [block], codes, np.full(n, weight))
+        np.testing.assert_allclose(softmax(found.thetas[0]), [0.4, 0.4, 0.2], atol=1e-3)
+        assert found.failure is None
+
+
+def test_a_diagonal_is_held_at_0_whatever_rows_weigh():
+    rng = np.random.default_rng(3)
+    base = log_softmax(rng.normal(0, 1.5, (500, 3)), axis=1)
+    codes = rng.integers(0, 3, 500)
+    for weights in (np.ones(500), np.full(500, 1e15)):
+        block = evidence.matrix_on_logs(base, weights)
+        (theta,) = evidence.fit(base, [block], codes, weights).thetas
+        assert np.abs(theta).max() > 0.01 > 1e6 * np.abs(np.diag(theta)).max()
+
+
+def test_an_optimum_that_is_not_reached_is_told(monkeypatch):
+    monkeypatch.setattr(evidence, "LIMITS", {"maxiter": 1, "maxfun": 2})
+    rng = np.random.default_rng(4)
+    P, y = rng.dirichlet(np.ones(4), 200), np.where(np.arange(200) % 10 < 7, 0, np.arange(200) % 4)
+    with pytest.warns(ConvergenceWarning, match="L-BFGS stopped early"):
+        StructuredScaling().fit(P, y)
+    with pytest.warns(ConvergenceWarning, match="L-BFGS stopped early"):
+        VectorScaling().fit(P, y)
 
 
 def test_strengths_follow_the_size_of_what_there_is_to_correct():
@@ -50,7 +87,7 @@ def test_strengths_follow_the_size_of_what_there_is_to_correct():
     for spread in (0.0, 1.5):
         truth = softmax(base + spread * rng.normal(size=12), axis=1)
         codes = (truth.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
-        factors.append(evidence.fit(base, evidence.slopes_of_classes(base), codes, np.ones(4000))[1][0])
+        factors.append(evidence.fit(base, evidence.slopes_of_classes(base), codes, np.ones(4000)).factors[0])
     assert 2 * factors[1] < 1 < factors[0] / 2
 
 

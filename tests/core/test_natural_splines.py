@@ -27,11 +27,13 @@ def test_roughness_is_one_and_no_two_share_any():
             assert integral == pytest.approx(float(i == j), abs=1e-3)
 
 
-def test_lines_beyond_the_knots_and_none_in_between():
+def test_lines_beyond_the_knots_for_as_far_again_then_constants_and_none_of_them_in_between():
     splines = NaturalSplines(KNOTS)
-    for beyond in (np.array([-52.0, -36.0, -20.0, -4.0]), np.array([7.0, 47.0, 87.0, 127.0])):
-        values = splines(beyond)
+    for end, away in ((KNOTS[0], -1), (KNOTS[-1], 1)):
+        reach = away * np.ptp(KNOTS)
+        values = splines(end + reach * np.linspace(0.01, 1, 5))
         np.testing.assert_allclose(values[1:-1], (values[2:] + values[:-2]) / 2, rtol=1e-9)
+        np.testing.assert_array_equal(splines(end + reach * np.array([1, 2, 1e6])), values[[-1] * 3])
     at_knots = splines(KNOTS)
     np.testing.assert_allclose(np.column_stack([np.ones(6), KNOTS]).T @ at_knots, 0, atol=1e-9)
 
