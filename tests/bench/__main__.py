@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.bench import checks
 from tests.bench.contenders import CONTENDERS
-from tests.bench.timing import make_scores, median_cpu_seconds
+from tests.bench.timing import make_parts, median_cpu_seconds
 
 RESULTS = Path(__file__).resolve().parents[2] / "results" / "bench"
 SIZES = (10_000, 100_000, 1_000_000)
@@ -31,12 +31,12 @@ METHODS = {contender.method for contender in CONTENDERS}
 ORDER = ["n_classes", "method", "n", "cpu_seconds"]
 
 
-def measure(sizes, repeats, methods):
+def measure(sizes, repeats, methods, multiclass_alone=False):
     """Yield one row per contender and size."""
-    cases = [(n, 2) for n in sizes] + [case for case in MULTICLASS_SIZES if case[0] <= max(sizes)]
+    cases = [] if multiclass_alone else [(n, 2) for n in sizes]
+    cases += [case for case in MULTICLASS_SIZES if case[0] <= max(sizes)]
     for n, n_classes in cases:
-        P, y = make_scores(n, n_classes, np.random.default_rng(0))
-        P_test, y_test = make_scores(10_000, n_classes, np.random.default_rng(0 if n_classes > 2 else 1))
+        P, y, P_test, y_test = make_parts(n, 10_000, n_classes)
         for contender in CONTENDERS:
             wanted = contender.method in methods and contender.multiclass == (n_classes > 2) and n <= contender.up_to
             if not (wanted and contender.is_installed()):
@@ -79,15 +79,16 @@ def with_versions(frame):
     return frame.assign(python=platform.python_version(), numpy=np.__version__)
 
 
-def compare_fits(sizes, repeats, methods):
+def compare_fits(sizes, repeats, methods, multiclass_alone=False):
     rows = []
-    for row in measure(sizes, repeats, methods):
+    for row in measure(sizes, repeats, methods, multiclass_alone):
         rows.append(row)
         print("{method:18s} {n:>8d} x {n_classes:<3d} {library:14s} {cpu_seconds:9.4f} s".format(**row), flush=True)
     frame = with_versions(with_ratios(rows))
-    if set(methods) < METHODS:
+    if set(methods) < METHODS or multiclass_alone:
         before = pd.read_csv(RESULTS / "fit_times.csv")
-        frame = pd.concat([before[~before["method"].isin(methods)], frame]).sort_values(ORDER)
+        is_new = before["method"].isin(methods) & ((before["n_classes"] > 2) | (not multiclass_alone))
+        frame = pd.concat([before[~is_new], frame]).sort_values(ORDER)
     write(frame, "fit_times")
     print("\nOurs, as a ratio to the fastest other library:")
     ratios = frame.dropna(subset="ratio").pivot(index=["n_classes", "method"], columns="n", values="ratio")
@@ -110,11 +111,15 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of rows, binary")
     parser.add_argument("--repeats", type=int, default=7, help="fits per contender; 3 at a million rows")
     parser.add_argument("--methods", choices=sorted(METHODS), nargs="+", default=sorted(METHODS), help="whose fits")
-    parser.add_argument("--only", choices=["fits", "checks"], help="measure one half")
+    parser.add_argument(
+        "--only",
+        choices=["fits", "multiclass", "checks"],
+        help="measure one part; of fits perhaps those alone with more than two classes",
+    )
     arguments = parser.parse_args()
     if arguments.only != "checks":
-        compare_fits(arguments.sizes, arguments.repeats, arguments.methods)
-    if arguments.only != "fits":
+        compare_fits(arguments.sizes, arguments.repeats, arguments.methods, arguments.only == "multiclass")
+    if arguments.only in (None, "checks"):
         check_costs()
 
 

@@ -17,6 +17,12 @@ def make_scores(n, n_classes, rng):
     return softmax(z, axis=1), (truth.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
 
 
+def make_parts(n, n_test, n_classes, seed=0):
+    """Return scores and labels of one classifier in two parts, to fit to and to test on: P, y, P_test, y_test."""
+    P, y = make_scores(n + n_test, n_classes, np.random.default_rng(seed))
+    return P[:n], y[:n], P[n:], y[n:]
+
+
 def median_cpu_seconds(function, *arguments, repeats=1):
     """Return the median CPU seconds of several calls, and what the last one returned."""
     seconds = []

@@ -1,7 +1,8 @@
 """How calibrators rank by the rows of `where_methods_stand`, and beside the published ranking of a benchmark.
 
 The win rate of a method in one experiment (a source, a number of rows, a draw) is the share of the other methods that
-have a larger loss there. Intervals resample data sets, as rows of one data set say much the same.
+have a larger loss there. Intervals resample data sets, as rows of one data set say much the same: several splits,
+targets, networks or classifiers of one count as one.
 """
 
 from pathlib import Path
@@ -152,10 +153,21 @@ def read_published(folder=FOLDER):
     return table.mean(axis=1)
 
 
+def data_set_of(source):
+    """Return the data set whose rows a source has: what stands before the first hyphen of its name.
+
+    Examples
+    --------
+    >>> [data_set_of(source) for source in ("adult", "stroke-seed3", "cifar100-densenet", "cifar100-resnet20")]
+    ['adult', 'stroke', 'cifar100', 'cifar100']
+    """
+    return source.split("-")[0]
+
+
 def _by_data_set(rates):
-    """Return means by data set; the scores of several splits of one data set are one."""
-    names = rates.index.get_level_values("dataset").str.replace(r"-seed\d+$", "", regex=True)
-    return rates.groupby(names).mean()
+    """Return means by data set, each source of it with the same weight."""
+    by_source = rates.groupby("dataset").mean()
+    return by_source.groupby(by_source.index.map(data_set_of)).mean()
 
 
 def _resampled(by_data_set, random_state):

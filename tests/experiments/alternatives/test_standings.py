@@ -27,6 +27,19 @@ def test_win_rates_and_their_interval_by_hand():
     assert found.loc["x", ["low", "high"]].tolist() == [0.5, 1.0]  # of the two data sets one has 1/2, the other 1
 
 
+def test_networks_and_targets_of_one_data_set_count_as_one_as_splits_do():
+    """x wins on every network on CIFAR-100 and loses on the other data set: a half, not three quarters."""
+    wins, loses = {"x": 0.1, "y": 0.2}, {"x": 0.3, "y": 0.2}
+    names = {"cifar100-densenet": wins, "cifar100-resnet20": wins, "cifar100-wideresnet": wins, "cifar10-resnet": loses}
+    rates = standings.win_rates(standings.losses(made_up_rows(names))[["x", "y"]])
+    assert standings._by_data_set(rates)["x"].to_dict() == {"cifar10": 0.0, "cifar100": 1.0}
+
+
+def test_only_draws_that_every_method_has_are_compared():
+    rows = pd.concat([made_up_rows({"a": {"x": 0.1, "y": 0.2}}), made_up_rows({"a": {"x": 0.9}}).assign(draw=1)])
+    assert standings.losses(rows).index.get_level_values("draw").tolist() == [0]
+
+
 def test_a_method_that_an_experiment_lacks_is_not_compared():
     rows = made_up_rows({"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.1}})
     assert list(standings.losses(rows)) == ["x", standings.BASE]

@@ -38,10 +38,18 @@ def test_a_study_is_complete_after_a_run_and_a_second_run_does_nothing(study, tm
 
 
 def test_rows_that_are_drawn_from_one_pool_are_not_tested_on():
-    pool = where_methods_stand.Parts(np.eye(3)[np.arange(90) % 3], np.arange(90) % 3)
-    drawn, P_test, _ = where_methods_stand.draw_rows(pool, 30, 0)
-    assert len(set(drawn.tolist())) == 30
-    assert len(P_test) == 60
+    """Every row of the pool is another one, so that it can be found again."""
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 90)
+    drawn, P_test, y_test = where_methods_stand.draw_rows(where_methods_stand.Parts(P, np.arange(90) % 3), 30, 0)
+    of_test = [np.flatnonzero((row == P).all(axis=1)).item() for row in P_test]
+    assert sorted([*drawn, *of_test]) == list(range(90))
+    assert y_test.tolist() == [row % 3 for row in of_test]
+
+
+def test_a_slow_method_has_fewer_draws_of_many_classes_alone():
+    isotonic, platt = (next(one for one in METHODS if one.name == name) for name in ("isotonic", "Platt"))
+    assert [isotonic.serves(2, 9), isotonic.serves(10, 2), isotonic.serves(10, 3)] == [True, True, False]
+    assert [platt.serves(2, 9), platt.serves(10, 0)] == [True, False]
 
 
 def test_committed_rows_have_every_source_and_every_draw_of_what_is_compared():
