@@ -177,7 +177,7 @@
     verdict.dataset.verdict = added > hidden ? "too high" : "too low";
     verdict.textContent =
       `Averaging within bins hides ${text(Math.max(0, hidden))} of the true error, and chance adds ${text(added)}: ` +
-      `on average the ECE is ${verdict.dataset.verdict}.`;
+      `on average the ECE is ${verdict.dataset.verdict}. One sample: ${text(here.sample)}.`;
     picture(settings, here, `Error against the number of bins. ${verdict.textContent}`);
   }
 

@@ -83,6 +83,8 @@
 
   function show(panel, name, text) {
     panel.querySelector(`output[for="${name}"]`).textContent = text;
+    // A slider would say its position, which for a logarithmic scale is not its value.
+    panel.querySelector(`#${name}`).setAttribute("aria-valuetext", text);
   }
 
   root.explorer = { axes, element, fill, line, show, start };
