@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clustcal.core.array_types import Floats, Integers, Labels
+from clustcal.core.array_types import Floats, Folds, Integers, Labels
+from clustcal.core.folds import make_folds
 from clustcal.core.labels import (
     as_labels,
     check_pos_label,
@@ -112,6 +114,23 @@ def weights_as_rows(weights: Floats) -> Floats:
     """
     share = weights / weights.sum()
     return share / (share @ share)
+
+
+def read_folds(cv: Any, codes: Integers, weights: Floats, rng: np.random.Generator) -> Folds:
+    """Return the folds as pairs of row numbers, once it is sure that they score every row once."""
+    is_number = isinstance(cv, Integral) and not isinstance(cv, bool)
+    if isinstance(cv, str) or not (is_number or hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise ValueError(f"cv is {shown(cv)}; expected a number of folds, a splitter, or pairs of row numbers.")
+    try:
+        if not is_number and not hasattr(cv, "split"):
+            cv = [(fold[0], fold[1]) for fold in cv if len(fold) == 2 and len(fold[0]) and len(fold[1])]
+        folds = make_folds(cv, codes, weights, int(rng.integers(2**31 - 1)))
+        scored = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(codes))
+    except (TypeError, IndexError, KeyError, AttributeError):
+        raise ValueError("cv could not be read as folds; expected pairs of row numbers (train, held out).") from None
+    if not (scored == 1).all():
+        raise ValueError("cv does not score every row once; expected folds that are a partition of the rows.")
+    return folds
 
 
 def event_classes(forecast: Forecast, kind: str = "auto") -> list[tuple[str, Any]]:

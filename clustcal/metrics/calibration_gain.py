@@ -14,11 +14,10 @@ from sklearn.utils import Bunch
 
 from clustcal.core import ridge_evidence
 from clustcal.core.array_types import AnySeed, Floats, Integers, Splits
-from clustcal.core.folds import make_folds
 from clustcal.core.parameters import check_level, check_whole_number, shown
 from clustcal.core.probabilities import check_same_length, log_probabilities, logits, weighted_quantiles
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics._inputs import read_folds, read_forecast
 
 __all__ = ["local_calibration_gain"]
 
@@ -93,6 +92,9 @@ def local_calibration_gain(
     others in proportion, leaves the gain as it is, as the corrections are penalised by the mean square of what they
     add to the logit.
 
+    **Few rows.** Slope and intercept are free, so that with a hundred rows or so, above all of scores that nearly
+    separate the classes, the gain can be far below 0 by the noise of their fit. It is for several hundred rows or more.
+
     The interval is a normal one of the row means, given the maps; these make it too narrow where rows are few. It does
     not see what neither scores nor groups tell: the forecast of the base rate has no gain in bins of its score.
 
@@ -133,12 +135,8 @@ def local_calibration_gain(
     names, W = _soft_bins(s, p, n_bins, weights) if groups is None else _read_groups(groups, len(p))
     blocks = [W] if groups is None else [W, W * s[:, None]]
     q, platt = np.empty(len(p)), np.empty(len(p))
-    scored = np.zeros(len(p), dtype=int)
-    for train, test in make_folds(cv, y, weights, int(rng.integers(2**31 - 1))):
+    for train, test in read_folds(cv, y, weights, rng):
         q[test], platt[test] = _recalibrated(s, blocks, y, weights, train, test)
-        scored[test] += 1
-    if not (scored == 1).all():
-        raise ValueError("cv does not score every row once; expected folds that are a partition of the rows.")
     share = weights / weights.sum()
     loss, gain_of_platt = _losses(p, y), _losses(p, y) - _losses(platt, y)
     gains = loss - _losses(q, y)
@@ -204,7 +202,12 @@ def _soft_bins(s: Floats, p: Floats, n_bins: int, weights: Floats) -> tuple[list
 def _read_groups(groups: Any, n: int) -> tuple[list[Any], Floats]:
     """Return names and memberships (n, K) whose rows sum to 1."""
     names = list(groups.columns) if hasattr(groups, "columns") else None
-    values = np.asarray(groups)
+    try:
+        values = np.asarray(groups)
+    except ValueError:
+        raise ValueError(f"groups could not be read as an array; expected shape ({n},) or ({n}, K).") from None
+    if values.ndim == 0:
+        raise ValueError(f"groups is {shown(groups)}; expected shape ({n},) or ({n}, K).")
     check_same_length(n, groups=values)
     if values.ndim == 1:
         codes, found = pd.factorize(values, sort=True)

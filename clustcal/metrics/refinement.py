@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import has_fit_parameter
 
-from clustcal.core.array_types import AnySeed, Estimator, Floats, Folds, Integers, Splits
-from clustcal.core.folds import make_folds
+from clustcal.core.array_types import AnySeed, Estimator, Floats, Integers, Splits
 from clustcal.core.parameters import check_level, check_one_of, shown
 from clustcal.core.probabilities import log_probabilities
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import read_forecast
+from clustcal.metrics._inputs import read_folds, read_forecast
 
 __all__ = ["refinement_decomposition"]
 
@@ -118,7 +116,7 @@ def refinement_decomposition(
     calibrator = _of_codes(calibrator, forecast.classes.tolist())
     P, codes, weights = forecast.P, forecast.codes, forecast.weights
     Q = np.empty_like(P)
-    for train, test in _folds(cv, codes, weights, rng):
+    for train, test in read_folds(cv, codes, weights, rng):
         Q[test] = _recalibrated(calibrator, P, codes, weights, train, test)
     everything = np.arange(len(P))
     in_sample = _recalibrated(calibrator, P, codes, weights, everything, everything)
@@ -159,23 +157,6 @@ def _of_codes(calibrator: Estimator, classes: list[Any]) -> Estimator:
         if given is not None and np.asarray(given).tolist() != classes:
             raise ValueError(f"calibrator has classes={shown(given)}; expected those of the columns, {classes}.")
     return clone(calibrator).set_params(**dict.fromkeys(named))
-
-
-def _folds(cv: Any, codes: Integers, weights: Floats, rng: np.random.Generator) -> Folds:
-    """The folds as pairs of row numbers, once it is sure that they score every row once."""
-    is_number = isinstance(cv, Integral) and not isinstance(cv, bool)
-    if isinstance(cv, str) or not (is_number or hasattr(cv, "split") or hasattr(cv, "__iter__")):
-        raise ValueError(f"cv is {shown(cv)}; expected a number of folds, a splitter, or pairs of row numbers.")
-    try:
-        if not is_number and not hasattr(cv, "split"):
-            cv = [(fold[0], fold[1]) for fold in cv if len(fold) == 2 and len(fold[0]) and len(fold[1])]
-        folds = make_folds(cv, codes, weights, int(rng.integers(2**31 - 1)))
-        scored = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(codes))
-    except (TypeError, IndexError, KeyError, AttributeError):
-        raise ValueError("cv could not be read as folds; expected pairs of row numbers (train, held out).") from None
-    if not (scored == 1).all():
-        raise ValueError("cv does not score every row once; expected folds that are a partition of the rows.")
-    return folds
 
 
 def _recalibrated(
