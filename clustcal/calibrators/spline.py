@@ -181,8 +181,14 @@ class SplineScaling(ParametricCalibrator):
 
 def _knots(z: Floats, weights: Floats, n_knots: int) -> Floats:
     """Return weighted quantiles of the logits, the outer ones at a share of BEYOND from either end."""
+    shares = np.linspace(BEYOND, 1 - BEYOND, n_knots)
+    # From both ends, so that they mirror as the classes are exchanged.
+    return np.unique((_quantiles(z, weights, shares) - _quantiles(-z, weights, 1 - shares)) / 2)
+
+
+def _quantiles(z: Floats, weights: Floats, shares: Floats) -> Floats:
+    """Return the smallest z up to which these shares of the weight lie."""
     order = np.argsort(z)
     below = np.cumsum(weights[order])
-    levels = np.linspace(BEYOND, 1 - BEYOND, n_knots) * below[-1]
-    # Sums round; a level that all rows up to one reach exactly is that row's.
-    return np.unique(z[order[np.searchsorted(below, levels * (1 - 1e-12))]])
+    # Sums round; a share that all rows up to one reach exactly is that row's.
+    return z[order[np.searchsorted(below, shares * below[-1] * (1 - 1e-12))]]
