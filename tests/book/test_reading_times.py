@@ -1,7 +1,6 @@
 """The times that chapters and the plan of the course state are counted: words, formulas, code, outputs, questions."""
 
 import pytest
-from book_sources import chapters
 from reading_times import Content, count, stated, times, with_time
 
 PAGE = """\
@@ -138,7 +137,3 @@ def test_the_time_that_a_chapter_states_is_that_of_its_content(chapter):
     reading, practice = stated(chapter)
     assert abs(reading - content.reading) <= max(5, 0.1 * content.reading), "python tools/reading_times.py --write"
     assert practice == content.practice, "python tools/reading_times.py --write"
-
-
-def test_every_chapter_states_a_time():
-    assert [name for name in chapters() if stated(name)[0] is None] == []
