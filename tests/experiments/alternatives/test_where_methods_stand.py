@@ -9,6 +9,7 @@ from clustcal.experiments.alternatives import where_methods_stand
 from clustcal.experiments.alternatives.where_methods_stand import METHODS, SOURCES, StandingStudy
 from clustcal.experiments.store import Store
 
+DRAWS_OF_TWO = 4  # the fewest that are committed of a method for two classes
 FEW = [method for method in METHODS if method.name in ("temperature", "Platt", "Platt, no prior")]
 
 
@@ -56,5 +57,10 @@ def test_committed_rows_have_every_source_and_every_draw_of_what_is_compared():
     rows = where_methods_stand.read()
     assert set(rows["dataset"]) == set(SOURCES)
     assert np.isfinite(rows["nll"]).all()
-    counts = rows[rows["method"].isin(["structured", "probmetrics: SVS", "probmetrics: SMS", "temperature"])]
+    of_many = rows[rows["n_classes"] > 2]
+    counts = of_many[of_many["method"].isin(["structured", "probmetrics: SVS", "probmetrics: SMS", "temperature"])]
     assert (counts.groupby(["dataset", "n", "method"]).size() == where_methods_stand.DRAWS).all()
+    of_two = rows[rows["n_classes"] == 2]
+    methods = {method.name for method in METHODS if method.serves(2, 0)}
+    for _, group in of_two.groupby(["dataset", "n"]):
+        assert group.groupby("method")["draw"].nunique().reindex(methods).min() >= DRAWS_OF_TWO
