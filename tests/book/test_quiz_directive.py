@@ -330,9 +330,9 @@ def test_taking_the_longest_or_the_shortest_answer_is_right_about_as_often_as_ch
     every = [pair for chapter in WITH_QUIZ for pair in lengths(chapter)]
     longest = sum(right > max(wrong) for right, wrong in every) / len(every)
     shortest = sum(right < min(wrong) for right, wrong in every) / len(every)
-    assert 0.2 < longest < 0.4
-    assert 0.2 < shortest < 0.4
-    assert longest + shortest > 0.5  # nor is the one in the middle right more often than every other time
+    assert 0.15 < longest < 0.4
+    assert 0.15 < shortest < 0.4
+    assert longest + shortest > 0.45  # nor is the one in the middle right much more often than every other time
 
 
 @pytest.mark.parametrize("chapter", WITH_QUIZ)
@@ -341,3 +341,10 @@ def test_the_right_answer_does_not_stand_out_by_its_length(chapter):
     found = list(lengths(chapter))
     assert [pair for pair in found if pair[0] > 1.5 * max(*pair[1], 20)] == []
     assert sum(right > max(wrong) for right, wrong in found) <= len(found) / 2
+
+
+@pytest.mark.parametrize("chapter", WITH_QUIZ)
+def test_no_answer_argues_for_itself(chapter):
+    """A "since" stands in the reason below: where wrong answers alone have one, it tells them from the right one."""
+    answers = re.findall(r"^   - \[[ x]\] (.*)$", quiz_of(chapter), re.MULTILINE)
+    assert [answer for answer in answers if re.search(r"\b(since|because)\b|, as ", answer)] == []
