@@ -15,7 +15,7 @@ class Neighbours:
         self.n_neighbors, self.prior = n_neighbors, prior
 
     def fit(self, P, y, Z):
-        self.platt = PlattScaling().fit(P, y)
+        self.platt = PlattScaling(prior=None).fit(P, y)
         q = self.platt.predict_proba(P)[:, 1]
         self.missed, self.information = y - q, q * (1 - q)
         self.index = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(y))).fit(Z)
