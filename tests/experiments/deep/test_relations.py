@@ -70,9 +70,15 @@ def test_every_statement_has_a_rule_of_its_own_and_says_where_it_stands(rules):
     ids = [statement["id"] for statement in rules["statements"]]
     assert len(ids) == len(set(ids))
     for statement in rules["statements"]:
-        assert set(statement) == {"id", "place", "says", "printed", "rule"}
+        assert set(statement) - {"added"} == {"id", "place", "says", "printed", "rule"}  # "added": when, if later
         assert statement["rule"]
         assert statement["place"].startswith(("Section", "Table"))
+
+
+def test_what_came_later_has_its_date(rules):
+    assert all(str(note["date"]).startswith("2026-11-28 ") for note in rules["notes"])
+    added = {statement["id"] for statement in rules["statements"] if "added" in statement}
+    assert added == {"ece-against-nll-share"}
 
 
 def leaves(value):
