@@ -192,7 +192,7 @@ def _basis(block: Floats, train: Integers, share: Floats) -> Floats:
 def _soft_bins(s: Floats, p: Floats, n_bins: int, weights: Floats) -> tuple[list[str], Floats]:
     """Return names and memberships (n, K) of hats over the quantiles of s; rows sum to 1."""
     levels = (np.arange(n_bins) + 0.5) / n_bins
-    knots = np.unique(weighted_quantiles(s[:, None], levels, weights)[:, 0])
+    knots = np.unique(weighted_quantiles(s[:, None], levels.tolist(), weights)[:, 0])
     if len(knots) == 1:
         return [f"{expit(knots[0]):.3g}"], np.ones((len(s), 1))
     place = np.interp(s, knots, np.arange(len(knots)))
