@@ -122,7 +122,7 @@ def test_it_lowers_the_local_error_that_it_is_made_for():
 
 
 def test_the_default_bandwidth_is_that_of_the_local_calibration_error():
-    default = inspect.signature(metrics.lce).parameters["gamma"].default
+    default = inspect.signature(metrics.lce).parameters["bandwidth"].default
     assert LocalRecalibration().bandwidth == default
 
 

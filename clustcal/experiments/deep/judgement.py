@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from clustcal.experiments.deep import arms, further_statements, statements
+from clustcal.experiments.deep import further_statements, other_readings, statements
 from clustcal.experiments.deep.network_tables import STAND_INS, find_tables
 from clustcal.experiments.deep.relation_verdicts import judge
 from clustcal.experiments.deep.verdict_noise import WITHIN
@@ -17,7 +17,7 @@ from clustcal.experiments.deep.verdict_strength import can_fail, describe_relati
 COLUMNS = (
     *("id", "part", "kind", "dataset", "role", "study", "expected", "ours", "splits", "verdict"),
     *("strength", "difference", "noise"),
-    *arms.COLUMNS,
+    *other_readings.COLUMNS,
 )
 JUDGED, BESIDE = "judged", "beside"
 STATEMENT = "statement"
@@ -39,7 +39,7 @@ def judge_all(known):
         `relations.KINDS` or "statement"; ``dataset``, the paper's name; ``role``, "judged", or "beside" for the
         networks that are only reported; ``study``; what is ``expected``; ``ours``; the ``splits`` it rests on; the
         ``verdict`` by the rule; and beside it its ``strength`` (see `verdict_strength`), the ``difference`` that it
-        rests on and its ``noise`` (see `verdict_noise`), and the verdict under another reading, see `arms`.
+        rests on and its ``noise`` (see `verdict_noise`), and the verdict under another reading, see `other_readings`.
     """
     tables = find_tables(known.rows)
     frames = []
@@ -56,7 +56,7 @@ def judge_all(known):
     said = pd.DataFrame(lines).assign(kind=STATEMENT, dataset="", role=JUDGED, study="", expected="", difference="")
     said["strength"] = [describe_statement(line.id, line.part) for line in said.itertuples()]
     verdicts = pd.concat([*frames, said.assign(noise="")], ignore_index=True)
-    other = arms.judge_arms(known).assign(role=JUDGED)
+    other = other_readings.judge_arms(known).assign(role=JUDGED)
     return verdicts.merge(other, how="left", on=["id", "part", "role"])[list(COLUMNS)].fillna("")
 
 

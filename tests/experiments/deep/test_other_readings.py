@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from clustcal.experiments.deep import arms, further_statements, judgement, measured
+from clustcal.experiments.deep import further_statements, judgement, measured, other_readings
 from tests.experiments.deep.made_up_rows import make_rows
 
 
@@ -37,12 +37,12 @@ def known(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def judged(known):
-    return arms.judge_arms(known).set_index(["id", "part"])
+    return other_readings.judge_arms(known).set_index(["id", "part"])
 
 
 def test_places_of_binwise_methods_follow_their_bins(judged):
     line = judged.loc[("text/Emotion/NLL/first", "")]
-    assert line[["arm", "arm_ours", "arm_verdict"]].tolist() == [arms.EQUAL_MASS, "Binwise-Vector", "holds"]
+    assert line[["arm", "arm_ours", "arm_verdict"]].tolist() == [other_readings.EQUAL_MASS, "Binwise-Vector", "holds"]
     sign = judged.loc[("text/Emotion/Binwise-TS/NLL/sign against base", "")]
     assert sign["arm_verdict"] == "holds"
     assert ("text/Emotion/TS/NLL/sign against base", "") not in judged.index
