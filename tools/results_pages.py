@@ -217,7 +217,9 @@ def write_statements(statements, verdicts):
             body += f"<tr>{said}{cells}</tr>"
             said = ""
     table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    return f'<div class="statements">{table}</div>'
+    # A table that is wider than the page scrolls, and the keyboard must reach it.
+    label = "Statements of the paper and our verdicts"
+    return f'<div class="statements" tabindex="0" role="region" aria-label="{label}">{table}</div>'
 
 
 def _write_entry(entry, fields):

@@ -1,9 +1,8 @@
-// A displayed formula that is wider than the text scrolls in its own box. The keyboard can scroll it only if it is a tab
+// A displayed formula or a table of a cell that is wider than the text scrolls in its own box. The keyboard can scroll it only if it is a tab
 // stop; one that fits is none. Formulas in closed solutions are measured when these are opened.
 window.addEventListener("load", async () => {
-  if (!window.MathJax?.startup?.promise) return;
-  await window.MathJax.startup.promise;
-  const BOXES = 'mjx-container[display="true"], .bd-article div.math';
+  await window.MathJax?.startup?.promise;
+  const BOXES = 'mjx-container[display="true"], .bd-article div.math, .bd-article .cell_output .text_html';
   const watcher = new ResizeObserver((entries) => {
     for (const box of new Set(entries.map(({ target }) => target.closest(BOXES)))) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
