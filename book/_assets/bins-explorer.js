@@ -90,20 +90,9 @@
     };
   }
 
-  // Random numbers that are the same for the same seed (mulberry32).
-  function generator(seed) {
-    let state = seed >>> 0;
-    return () => {
-      state = (state + 0x6d2b79f5) >>> 0;
-      let t = Math.imul(state ^ (state >>> 15), state | 1);
-      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-    };
-  }
-
   // One sample: scores in their order, and what happened.
   function draw({ scores, truth, n, seed }) {
-    const random = generator(seed);
+    const random = root.explorer.random(seed);
     const people = Array.from({ length: n }, () => SCORES[scores](random())).sort((a, b) => a - b);
     return { s: people, y: people.map((s) => (random() < TRUTHS[truth](s) ? 1 : 0)) };
   }

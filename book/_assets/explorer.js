@@ -1,8 +1,20 @@
-// What the explorers of the book share: parts of pictures, and controls that show their values. Loaded before them.
+// What the explorers of the book share: random numbers, parts of pictures, and controls that show their
+// values. Loaded before them.
 "use strict";
 
 (function (root) {
   const SVG = "http://www.w3.org/2000/svg";
+
+  // Random numbers in [0, 1) that a seed repeats (mulberry32).
+  function random(seed) {
+    let state = seed >>> 0;
+    return () => {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let t = Math.imul(state ^ (state >>> 15), state | 1);
+      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    };
+  }
 
   function element(name, attributes, text) {
     const made = document.createElementNS(SVG, name);
@@ -87,5 +99,5 @@
     panel.querySelector(`#${name}`).setAttribute("aria-valuetext", text);
   }
 
-  root.explorer = { axes, element, fill, line, show, start };
+  root.explorer = { axes, element, fill, line, random, show, start };
 })(globalThis);

@@ -7,17 +7,6 @@
   const N_BINS = 5;
   const ROUNDS_AT_ONCE = 50;
 
-  // Random numbers in [0, 1) that a seed repeats (mulberry32).
-  function random(seed) {
-    let state = seed >>> 0;
-    return () => {
-      state = (state + 0x6d2b79f5) >>> 0;
-      let t = Math.imul(state ^ (state >>> 15), state | 1);
-      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-    };
-  }
-
   // A new urn: any share of blue balls is as probable as any other; some balls are drawn, and put back.
   function newUrn(draw) {
     const share = draw();
@@ -72,12 +61,12 @@
     return found;
   }
 
-  root.forecastingGame = { ROBOTS, best, judge, newUrn, random };
+  root.forecastingGame = { ROBOTS, best, judge, newUrn };
   if (typeof document === "undefined") {
     return;
   }
 
-  const { axes, element, fill, line, show, start } = root.explorer;
+  const { axes, element, fill, line, random, show, start } = root.explorer;
   const panel = document.getElementById("forecasting-game");
   const record = { yours: [], best: [], outcomes: [] };
   let draw, urn, inputs;

@@ -48,7 +48,8 @@ def axe():
 @pytest.fixture(scope="module")
 def evaluate(request):
     """Evaluate a JavaScript expression where the module's ``SCRIPT`` has been loaded: in Node, else in a browser."""
-    script = request.module.SCRIPT.read_text(encoding="utf-8")
+    shared = request.module.SCRIPT.with_name("explorer.js")  # loaded before it by the pages, too
+    script = "\n".join(path.read_text(encoding="utf-8") for path in (shared, request.module.SCRIPT))
     if node := shutil.which("node"):
 
         def in_node(expression):

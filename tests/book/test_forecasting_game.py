@@ -20,7 +20,7 @@ def rounds(evaluate):
     script = """((draw) => Array.from({ length: 20000 }, () => {
         const urn = forecastingGame.newUrn(draw);
         return [urn.share, urn.blue, draw() < urn.share ? 1 : 0];
-    }))(forecastingGame.random(7))"""
+    }))(explorer.random(7))"""
     return np.array(evaluate(script)).T
 
 
@@ -43,7 +43,7 @@ def test_the_best_forecast_is_what_happens(evaluate, rounds):
 
 def test_a_seed_repeats_a_game_and_another_does_not(evaluate):
     first, again, other = evaluate(
-        "[3, 3, 4].map((seed) => { const draw = forecastingGame.random(seed); return [draw(), draw(), draw()]; })"
+        "[3, 3, 4].map((seed) => { const draw = explorer.random(seed); return [draw(), draw(), draw()]; })"
     )
     assert first == again
     assert first != other

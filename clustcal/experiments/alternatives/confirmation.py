@@ -60,13 +60,17 @@ def gains(rows):
     return 100 * (1 - nll.div(nll[list(BASELINES)].min(axis=1), axis=0))
 
 
-def by_set(values):
+def by_set(values, test_to_train=protocol.TEST_TO_TRAIN, order=study.DATASETS):
     """Return mean, interval and verdict of one quantity for every data set.
 
     Parameters
     ----------
     values : Series
         Indexed by data set and seed.
+    test_to_train : float
+        Of splits that overlap, see :func:`clustcal.metrics.t_interval`.
+    order : sequence of str
+        All data sets that there may be.
 
     Returns
     -------
@@ -76,9 +80,9 @@ def by_set(values):
     """
     lines = {}
     for name, of_set in values.dropna().groupby(level="dataset"):
-        lines[name] = judge_mean(of_set, protocol.TEST_TO_TRAIN) | {"worst": of_set.min()}
+        lines[name] = judge_mean(of_set, test_to_train) | {"worst": of_set.min()}
     table = pd.DataFrame.from_dict(lines, orient="index")
-    return table.reindex([name for name in study.DATASETS if name in table.index]).rename_axis("dataset")
+    return table.reindex([name for name in order if name in table.index]).rename_axis("dataset")
 
 
 def over_sets(values):

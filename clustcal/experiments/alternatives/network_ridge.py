@@ -28,7 +28,7 @@ from clustcal import (
 )
 from clustcal.datasets import load_scores
 from clustcal.experiments import runner
-from clustcal.experiments.alternatives.confirmation import judge_mean
+from clustcal.experiments.alternatives.confirmation import by_set, judge_mean
 from clustcal.experiments.methods import Uncalibrated
 from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
@@ -195,12 +195,7 @@ def gains(rows):
 
 def by_network(values):
     """Return mean, interval and verdict of one quantity for every network, indexed by data set and seed."""
-    lines = {
-        name: judge_mean(of_one, TEST_TO_TRAIN) | {"worst": of_one.min()}
-        for name, of_one in values.dropna().groupby(level="dataset")
-    }
-    table = pd.DataFrame.from_dict(lines, orient="index")
-    return table.reindex([name for name in NETWORKS if name in table.index]).rename_axis("dataset")
+    return by_set(values, TEST_TO_TRAIN, NETWORKS)
 
 
 def compare(table):

@@ -5,7 +5,6 @@ and then goes on. The network knows 1,000 classes and Tiny ImageNet has 200 of t
 its softmax over all and over the 200, and the second after temperature and vector scaling.
 """
 
-import argparse
 from itertools import product
 from pathlib import Path
 
@@ -45,10 +44,7 @@ def read(folder=FOLDER):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
-    print(f"{measured.extend(options.to, find_units(), measure)} units measured: {options.to}")
+    measured.run_command(__doc__, PATH, lambda _: find_units(), measure, arguments)
 
 
 if __name__ == "__main__":

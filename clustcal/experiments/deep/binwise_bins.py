@@ -7,7 +7,6 @@ study, with the log-loss of five-fold cross-validation within the calibration ha
 chosen without a look at the rows that test it.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from clustcal import metrics
 from clustcal.experiments.deep import design, measured, study
-from clustcal.experiments.deep.confidence_signal import BINWISE, STROKE, get_halves
-from clustcal.experiments.deep.network_tables import STAND_INS, find_tables, read_rows
+from clustcal.experiments.deep.confidence_signal import BINWISE, find_judged, get_halves
+from clustcal.experiments.deep.network_tables import find_tables, read_rows
 from clustcal.experiments.deep.outputs import load_outputs
 from clustcal.experiments.results import FOLDER
 
@@ -107,14 +106,10 @@ def read(folder=FOLDER):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="default: Stroke, and the judged studies that are complete")
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
-    tables = find_tables(read_rows())
-    names = options.names or [STROKE, *(one.judged for one in STAND_INS.values() if one.judged in tables)]
-    units = [{"name": name, "seed": seed} for name in names for seed in design.SEEDS]
-    print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
+    judged = find_judged(find_tables(read_rows()))
+    find = lambda names: [{"name": name, "seed": seed} for name in names or judged for seed in design.SEEDS]
+    said = "default: Stroke, and the judged studies that are complete"
+    measured.run_command(__doc__, PATH, find, measure, arguments, names=said)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ to the calibration half; a clustered calibrator of the same family is then fitte
 every K and shrinkage of the study and at the layer of the paper, and judged on the other half.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -122,15 +121,16 @@ def _log_loss(part):
     return float(metrics.log_loss(part.y, part.P, labels=labels))
 
 
+def find_judged(tables):
+    """Return Stroke and the judged studies that are complete."""
+    return [STROKE, *(one.judged for one in STAND_INS.values() if one.judged in tables)]
+
+
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="default: Stroke, and the judged studies that are complete")
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
     tables = find_tables(read_rows())
-    names = options.names or [STROKE, *(one.judged for one in STAND_INS.values() if one.judged in tables)]
-    done = measured.extend(options.to, find_units(names, tables), measure)
-    print(f"{done} units measured: {options.to}")
+    find = lambda names: find_units(names or find_judged(tables), tables)
+    said = "default: Stroke, and the judged studies that are complete"
+    measured.run_command(__doc__, PATH, find, measure, arguments, names=said)
 
 
 if __name__ == "__main__":

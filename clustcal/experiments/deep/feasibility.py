@@ -6,7 +6,6 @@ first split, over the 200 classes that occur and over all 1,000. A fit takes som
 cross-validation five fits more: the product says which part of the grid a day of one processor could hold.
 """
 
-import argparse
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -71,10 +70,7 @@ def _time(family, theta, X, y, W):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
-    print(f"{measured.extend(options.to, find_units(), measure)} units measured: {options.to}")
+    measured.run_command(__doc__, PATH, lambda _: find_units(), measure, arguments)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ every split and layer:
   forecast after a global calibrator, and the same for random partitions of the same sizes.
 """
 
-import argparse
 from functools import lru_cache
 from pathlib import Path
 
@@ -186,13 +185,10 @@ def _calibration_half(unit, load):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="default: Stroke, and the studies whose outputs are in the cache")
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
     there = [n for n in NETWORKS if (cache_folder() / design.STUDIES[n].network / FILE).exists()]
-    units = find_units(options.names or [STROKE, *there])
-    print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
+    find = lambda names: find_units(names or [STROKE, *there])
+    said = "default: Stroke, and the studies whose outputs are in the cache"
+    measured.run_command(__doc__, PATH, find, measure, arguments, names=said)
 
 
 if __name__ == "__main__":

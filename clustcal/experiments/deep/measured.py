@@ -4,6 +4,7 @@ A unit is a dict of the columns that name it. `extend` computes the units of whi
 file anew, in one step, after each of them.
 """
 
+import argparse
 from pathlib import Path
 
 import pandas as pd
@@ -59,6 +60,33 @@ def extend(path, units, compute, *, digits=6, progress=True):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda stream, text=text: stream.write(text.encode()))
     return len(missing)
+
+
+def run_command(doc, path, find_units, compute, arguments=None, *, names=None):
+    """Extend a table from the command line: the units of the names that are given, into the file or that of ``--to``.
+
+    Parameters
+    ----------
+    doc : str
+        Of the module; its first line describes the command.
+    path : path
+        Of the CSV file where ``--to`` names none.
+    find_units : callable
+        From the list of names, empty where none is given, to the units.
+    compute : callable
+        As `extend` takes it.
+    arguments : list of str, optional
+        Those of the command line by default.
+    names : str, optional
+        What names there may be, and which are the default; without it the command takes none.
+    """
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    if names is not None:
+        parser.add_argument("names", nargs="*", help=names)
+    parser.add_argument("--to", type=Path, default=path)
+    options = parser.parse_args(arguments)
+    units = find_units(getattr(options, "names", []))
+    print(f"{extend(options.to, units, compute)} units measured: {options.to}")
 
 
 def as_key(value):

@@ -9,7 +9,6 @@ standard deviation of the outcome, which differs between a disease of one person
 is measured on the shipped scores, so that no network is needed.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -138,12 +137,8 @@ def _with_chance(gaps, clusters, rng):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", default=list(SCORES))
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
-    units = find_units(options.names)
-    print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
+    find = lambda names: find_units(names or SCORES)
+    measured.run_command(__doc__, PATH, find, measure, arguments, names="default: all with shipped scores")
 
 
 if __name__ == "__main__":

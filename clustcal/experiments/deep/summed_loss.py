@@ -6,7 +6,6 @@ of 5 is far from the global one. Against a mean loss such a shrinkage leaves har
 sum over thousands of rows it is next to nothing. Both are fitted here in the same clusters, at the layer of the paper.
 """
 
-import argparse
 from pathlib import Path
 
 from sklearn.base import clone
@@ -83,14 +82,11 @@ def read(folder=FOLDER):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="default: the judged studies whose outputs are in the cache")
-    parser.add_argument("--to", type=Path, default=PATH)
-    options = parser.parse_args(arguments)
     judged = [one.judged for one in STAND_INS.values() if one.judged]
     there = [n for n in judged if (cache_folder() / design.STUDIES[n].network / FILE).exists()]
-    units = [{"name": name, "seed": seed} for name in options.names or there for seed in design.SEEDS]
-    print(f"{measured.extend(options.to, units, measure)} units measured: {options.to}")
+    find = lambda names: [{"name": name, "seed": seed} for name in names or there for seed in design.SEEDS]
+    said = "default: the judged studies whose outputs are in the cache"
+    measured.run_command(__doc__, PATH, find, measure, arguments, names=said)
 
 
 if __name__ == "__main__":

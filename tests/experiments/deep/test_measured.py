@@ -33,3 +33,17 @@ class TestExtend:
 
     def test_without_a_file_the_table_is_empty(self, tmp_path):
         assert measured.read(tmp_path / "nothing.csv").empty
+
+
+def test_the_command_extends_a_table_by_the_units_of_the_names(tmp_path, capsys):
+    path = tmp_path / "lengths.csv"
+    find = lambda names: [{"name": name} for name in names or ["default"]]
+    length = lambda unit: [{"length": len(unit["name"])}]
+    for arguments in (["ab", "abc"], []):
+        measured.run_command("Lengths.", path, find, length, arguments, names="some names")
+    assert measured.read(path).to_dict("list") == {"name": ["ab", "abc", "default"], "length": [2, 3, 7]}
+    elsewhere = tmp_path / "elsewhere.csv"
+    measured.run_command("Lengths.", path, find, length, ["--to", str(elsewhere)])
+    assert capsys.readouterr().out.splitlines()[-1] == f"1 units measured: {elsewhere}"
+    with pytest.raises(SystemExit):
+        measured.run_command("Lengths.", path, find, length, ["ab"])  # without ``names`` it takes none
