@@ -51,12 +51,17 @@ class OneVsRest(Calibrator):
     def _fit_one(self, p: Floats, hit: Booleans, weights: Floats) -> Map | None:
         return self._fit_map(p, hit, weights) if weights[hit].any() or not self.needs_rows_of_class else None
 
+    def _of_two(self, one: Any, p: Floats) -> Floats:
+        """Return what the map of one class says of the others and of it, shape (n, 2), for its scores."""
+        q = one(p)
+        return np.column_stack([1 - q, q])
+
     def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
         P = scores.P
         if len(self.maps_) == 1:
-            q = self.maps_[0](P[:, 1])
-            return np.column_stack([1 - q, q])
-        Q = np.column_stack([p if one is None else one(p) for one, p in zip(self.maps_, P.T, strict=True)])
+            return self._of_two(self.maps_[0], P[:, 1])
+        ones = zip(self.maps_, P.T, strict=True)
+        Q = np.column_stack([p if one is None else self._of_two(one, p)[:, 1] for one, p in ones])
         nothing = ~Q.any(axis=1)
         Q[nothing] = P[nothing]
         return Q / Q.sum(axis=1, keepdims=True)

@@ -6,16 +6,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from clustcal.calibrators.base import CalibrationSet, Calibrator
-from clustcal.calibrators.one_vs_rest import fit_to_one_class, two_columns
+from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.one_vs_rest import OneVsRest, fit_to_one_class, two_columns
 from clustcal.calibrators.parametric import PlattScaling
-from clustcal.core.array_types import Booleans, Floats, Matrix
-from clustcal.core.probabilities import Scores
+from clustcal.core.array_types import Booleans, Floats
 
 __all__ = ["OneVsRestCalibration"]
 
 
-class OneVsRestCalibration(Calibrator):
+class OneVsRestCalibration(OneVsRest):
     """Calibrate the probability of every class against all others, and divide each row by its sum.
 
     Parameters
@@ -59,27 +58,15 @@ class OneVsRestCalibration(Calibrator):
         self.calibrator = calibrator
         self.classes = classes
 
-    def _fit(self, data: CalibrationSet) -> None:
-        P = data.scores.P
-        columns = [1] if data.n_classes == 2 else range(data.n_classes)
-        self.calibrators_: list[Any] = [self._fit_one(P[:, k], data.codes == k, data.weights) for k in columns]
+    @property
+    def calibrators_(self) -> list[Any]:
+        return self.maps_
 
-    def _fit_one(self, p: Floats, hit: Booleans, weights: Floats) -> Calibrator | None:
-        if not weights[hit].any():
-            return None
+    def _fit_map(self, p: Floats, hit: Booleans, weights: Floats) -> Calibrator:
         return fit_to_one_class(self._given(), p, hit, weights)
 
-    def _calibrate(self, scores: Scores, Z: Matrix) -> Floats:
-        P = scores.P
-        if len(self.calibrators_) == 1:
-            return self.calibrators_[0]._calibrate(two_columns(P[:, 1]), None)
-        Q = P.copy()
-        for k, one in enumerate(self.calibrators_):
-            if one is not None:
-                Q[:, k] = one._calibrate(two_columns(P[:, k]), None)[:, 1]
-        nothing = ~Q.any(axis=1)
-        Q[nothing] = P[nothing]
-        return Q / Q.sum(axis=1, keepdims=True)
+    def _of_two(self, one: Calibrator, p: Floats) -> Floats:
+        return one._calibrate(two_columns(p), None)
 
     def _classes_of_columns(self) -> ArrayLike | None:
         return self._given()._classes_of_columns() if self.classes is None else self.classes
