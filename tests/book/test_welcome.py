@@ -47,7 +47,7 @@ def test_the_sentence_counts_the_lines():
 
 def test_the_page_asks_for_the_table_the_picture_and_both_tracks():
     assert "```{from-results} results at a glance\n```" in PAGE
-    assert "```{figure} _assets/welcome.png" in PAGE
+    assert "```{image} _assets/welcome.png" in PAGE
     assert (ROOT / "book" / "_assets" / "welcome.png").is_file()
     assert all(f"{{grid-item-card}} The {track}\n" in PAGE for track in ("course", "paper"))
 
