@@ -6,7 +6,6 @@ probabilities out.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -22,7 +21,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
-from clustcal.calibrators.base import Calibrator
+from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.calibrators.parametric import PlattScaling, TemperatureScaling
 from clustcal.checks_before_fit import (
     check_calibrator,
@@ -35,9 +34,17 @@ from clustcal.checks_before_fit import (
 from clustcal.cluster_table import cluster_table, columns_of
 from clustcal.core.array_types import Estimator, Floats, Folds, Integers, Labels, Matrix, Representation, Splits
 from clustcal.core.folds import make_folds
-from clustcal.core.labels import as_labels, names_of_features
+from clustcal.core.labels import as_labels, codes_of, names_of_features
 from clustcal.core.parameters import check_true_or_false
-from clustcal.core.probabilities import are_several, as_representations, as_weights
+from clustcal.core.probabilities import (
+    are_several,
+    as_counts,
+    as_representation,
+    as_representations,
+    as_scores,
+    as_weights,
+)
+from clustcal.core.user_warnings import warn_user
 from clustcal.fold_representations import (
     SideBySide,
     fill_model,
@@ -60,20 +67,29 @@ DEFAULT_FOLDS = 5
 class Rows:
     """What a classifier is fitted to: n rows with labels, weights and a representation where there are any.
 
-    ``classes`` (L,) are the labels of the columns, ``sizes`` the numbers of columns of several representations in Z.
+    ``classes`` (L,) are the labels of the columns, ``codes`` (n,) the column of each label, ``sizes`` the numbers of
+    columns of several representations in Z.
     """
 
     X: object
     y: Labels
     weights: Floats | None
     Z: Matrix
+    codes: Integers
     classes: Labels
     sizes: tuple[int, ...] | None = None
 
     def take(self, rows: Integers) -> Rows:
         """Return some of the rows."""
         pick = lambda values: None if values is None else _safe_indexing(values, rows)
-        return replace(self, X=pick(self.X), y=self.y[rows], weights=pick(self.weights), Z=pick(self.Z))
+        return replace(
+            self,
+            X=pick(self.X),
+            y=self.y[rows],
+            weights=pick(self.weights),
+            Z=pick(self.Z),
+            codes=self.codes[rows],
+        )
 
 
 @dataclass
@@ -251,17 +267,20 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self._check_takes_several(are_several(Z), "Z")
             Z, sizes = as_representations(Z, len(labels))
         weights = None if sample_weight is None else as_weights(sample_weight, len(labels))
-        data = Rows(X, labels, weights, Z, self._classes_of(labels), sizes)
+        classes = self._classes_of(labels)
+        data = Rows(X, labels, weights, Z, codes_of(labels, classes), classes, sizes)
         if self._is_frozen():
             self._check_beforehand(data, len(labels), "rows")
+            _warn_of_missing_classes(data, [np.arange(len(labels))])
             members = [self._fit_member(unfrozen(self.estimator), data)]
         else:
             folds = self._folds(data)
-            n, which = len(labels), "rows"
-            if self.ensemble:
-                n = min(len(_rows_to_calibrate_on(data, fold)) for fold in folds)
-                which = "rows that a fold holds out"
+            parts = [_rows_to_calibrate_on(data, fold) for fold in folds]
+            n, which = min(map(len, parts)), "rows that a fold holds out"
+            if not self.ensemble:
+                parts, n, which = [np.concatenate(parts)], len(labels), "rows"
             self._check_beforehand(data, n, which)
+            _warn_of_missing_classes(data, parts)
             params = self._params_for_estimator(weights, fit_params)
             if self.ensemble:
                 members = [self._fit_fold(data, params, fold) for fold in folds]
@@ -461,7 +480,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _folds(self, data: Rows) -> Folds:
         weights = np.ones(len(data.y)) if data.weights is None else data.weights
-        codes = np.searchsorted(data.classes, data.y)
+        codes = data.codes
         folds = make_folds(DEFAULT_FOLDS if self.cv is None else self.cv, codes, weights)
         if (np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(codes)) != 1).any():
             raise ValueError("cv holds out some rows never or more than once; expected each row to be held out once.")
@@ -543,8 +562,23 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             given["groups"] = list(data.sizes or representation.sizes(data.X))
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})
         S = in_form_of(calibrator, S, scores.are_logits)
-        return CalibratedMember(
-            model, scores, representation, calibrator.fit(S, data.y, data.Z, sample_weight=data.weights)
+        calibrator._fit_to(self._calibration_set(calibrator, S, representation, data))
+        calibrator._names_of_Z = names_of_features(data.Z) if calibrator.needs_representation else None
+        return CalibratedMember(model, scores, representation, calibrator)
+
+    def _calibration_set(
+        self, calibrator: Calibrator, S: Floats, representation: Estimator, data: Rows
+    ) -> CalibrationSet:
+        """Return what the calibrator is fitted to; labels, weights and a given Z were read once for all folds."""
+        Z = data.Z if calibrator.needs_representation else None
+        if Z is not None and representation is not None:
+            Z = as_representation(Z, len(S))  # whatever a transformer of the user's put out
+        return CalibrationSet(
+            as_scores(S, calibrator._takes_logits()),
+            data.codes,
+            as_labels(data.classes.tolist()),
+            np.ones(len(S)) if data.weights is None else as_counts(data.weights),
+            Z,
         )
 
     def _calibrator(self, n_classes: int) -> Calibrator:
@@ -576,11 +610,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             step, taker = taker.steps[-1]
             prefix += f"{step}__"
         if not has_fit_parameter(taker, "sample_weight"):
-            warnings.warn(
-                f"{type(taker).__name__} takes no sample_weight, which weighs the rows for the calibrator only.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_user(f"{type(taker).__name__} takes no sample_weight, which weighs the rows for the calibrator only.")
             return fit_params
         return {**fit_params, f"{prefix}sample_weight": weights}
 
@@ -591,6 +621,16 @@ def _rows_to_calibrate_on(data: Rows, fold: tuple[Integers, Integers]) -> Intege
     if data.weights is not None:
         train = train[data.weights[train] > 0]
     return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
+
+
+def _warn_of_missing_classes(data: Rows, parts: list[Integers]) -> None:
+    """Warn, once, of classes that do not occur with weight among the rows that some calibrator is fitted to."""
+    weights = np.ones(len(data.y)) if data.weights is None else data.weights
+    occur = [np.bincount(data.codes[rows], weights[rows], minlength=len(data.classes)) > 0 for rows in parts]
+    missing = data.classes[~np.all(occur, axis=0)].tolist()
+    if missing:
+        where, there = ("", "here") if len(parts) == 1 else (" in some folds", "there")
+        warn_user(f"y has no label of the classes {missing}{where}; nothing can be learned about them {there}.")
 
 
 def _is_transformer(representation: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from clustcal.core.array_types import Estimator, Floats, Inputs, Integers, Matrix
+from clustcal.core.user_warnings import warn_user
 
 # Rows are repeated by their weights up to this many times their number, or up to the second number in all.
 MOST_REPEATED = 10
@@ -88,11 +88,9 @@ def _repeated(weights: Floats, representation: Estimator) -> Integers:
     are_whole = (weights == np.round(weights)).all()
     if are_whole and weights.sum() <= max(MOST_REPEATED * len(weights), ALWAYS_REPEATED):
         return np.repeat(np.arange(len(weights)), weights.astype(int))
-    warnings.warn(
+    warn_user(
         f"{type(representation).__name__} takes no sample_weight, and rows are repeated by whole weights only, up to "
-        f"{MOST_REPEATED} on average; the representation counts each row of positive weight once.",
-        UserWarning,
-        stacklevel=2,
+        f"{MOST_REPEATED} on average; the representation counts each row of positive weight once."
     )
     return np.flatnonzero(weights > 0)
 

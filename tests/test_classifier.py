@@ -39,6 +39,7 @@ from clustcal import (
     TemperatureScaling,
     VectorScaling,
 )
+from clustcal.calibrators.base import Calibrator
 from clustcal.calibrators.clustered_cv import ClusteredCalibrationCV
 from clustcal.calibrators.histogram import HistogramBinning
 from clustcal.calibrators.isotonic import IsotonicCalibration
@@ -173,9 +174,9 @@ class WitnessedCalibration(ClusteredCalibration):
 
     seen: ClassVar = deque()
 
-    def fit(self, P, y, Z=None, sample_weight=None):
-        self.seen.append((P, Z))
-        return super().fit(P, y, Z, sample_weight)
+    def _fit(self, data):
+        self.seen.append((data.scores.P, data.Z))
+        super()._fit(data)
 
 
 class TestWhichRowsEachPartSees:
@@ -453,6 +454,20 @@ class TestReportsFromUsers:
             wrapped = CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
         assert wrapped.predict_proba(X[TEST]).shape == (300, 3)
 
+    def test_a_class_that_some_folds_lack_is_told_once_and_at_the_line_of_the_user(self):
+        with_rare = y.copy()
+        with_rare[:2] = 7
+        with pytest.warns(UserWarning, match=r"no label of the classes \[7\] in some folds") as caught:
+            CalibratedClassifier(GaussianNB(), cv=5).fit(X, with_rare)
+        assert [warning.filename for warning in caught if "[7]" in str(warning.message)] == [__file__]
+
+    @pytest.mark.parametrize("ensemble", [True, False])
+    def test_labels_are_read_once_for_all_folds(self, monkeypatch, ensemble):
+        """The door of the calibrators, which reads and checks them, is not passed again in every fold."""
+        monkeypatch.setattr(Calibrator, "fit", lambda *_: pytest.fail("a fold reads its labels anew"))
+        wrapped = CalibratedClassifier(GaussianNB(), CLUSTERED, "data", cv=3, ensemble=ensemble).fit(X, y)
+        assert wrapped.predict_proba(X).shape == (len(X), 2)
+
     @pytest.mark.filterwarnings("ignore:y has no label of the classes")
     @pytest.mark.parametrize("ensemble", [True, False])
     @pytest.mark.parametrize("calibrator", [None, CLUSTERED])
@@ -682,9 +697,14 @@ class TestWithScikitLearn:
         seen: ClassVar = deque()
 
         class Witness(PlattScaling):
-            def fit(self, P, y, Z=None, sample_weight=None):
-                seen.append((Z[:, 0], sample_weight))
-                return super().fit(P, y, Z, sample_weight)
+            needs_representation = True
+
+            def _fit(self, data):
+                seen.append((data.Z[:, 0], data.weights))
+                super()._fit(data)
+
+            def predict_proba(self, P, Z=None):  # a search gives no Z to what it scores
+                return self._calibrate(self._read_scores(P), None)
 
         with config_context(enable_metadata_routing=True):
             wrapped = CalibratedClassifier(FrozenEstimator(MODEL), Witness())

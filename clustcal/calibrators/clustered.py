@@ -17,7 +17,7 @@ from clustcal.calibrators.containing import Containing
 from clustcal.calibrators.parametric import ParametricCalibrator
 from clustcal.calibrators.soft_kmeans import SoftKMeans
 from clustcal.core import solvers
-from clustcal.core.array_types import Floats, Matrix, Membership, Representation, Seed
+from clustcal.core.array_types import AnySeed, Floats, Matrix, Membership, Representation
 from clustcal.core.parameters import check_at_least_0, check_one_of
 from clustcal.core.probabilities import Scores
 
@@ -61,7 +61,7 @@ class ClusteredCalibration(Containing):
         Whether the NLL in :math:`\mathcal{L}_k` is a mean over the cluster (its weights scaled to sum to 1) or the
         sum that the paper prints. With the sum :math:`\lambda = 0.05` has almost no effect on thousands of rows, which
         contradicts the paper's ablation.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         For K-means.
     normalize : bool, default=True
         Whether directions are clustered, as in Algorithm 1, or the representation as it is; see `SoftKMeans`.
@@ -107,7 +107,7 @@ class ClusteredCalibration(Containing):
         membership: Membership = "cosine",
         temperature: float = 1.0,
         loss: Literal["mean", "sum"] = "mean",
-        random_state: Seed = None,
+        random_state: AnySeed = None,
         normalize: bool = True,
         classes: ArrayLike | None = None,
         from_logits: bool = False,

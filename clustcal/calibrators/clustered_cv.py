@@ -35,7 +35,7 @@ from clustcal.calibrators.soft_kmeans import (
     squared_distances,
 )
 from clustcal.core import solvers
-from clustcal.core.array_types import Floats, Folds, Integers, Matrix, Membership, Representation, Seed, Splits
+from clustcal.core.array_types import AnySeed, Floats, Folds, Integers, Matrix, Membership, Representation, Splits
 from clustcal.core.folds import check_number_of_folds, make_folds
 from clustcal.core.parameters import (
     check_at_least_0,
@@ -45,7 +45,7 @@ from clustcal.core.parameters import (
     shown,
 )
 from clustcal.core.probabilities import EPS, Scores
-from clustcal.core.random_states import check_random_state
+from clustcal.core.random_states import as_random_state, check_random_state
 
 __all__ = ["ClusteredCalibrationCV"]
 
@@ -89,7 +89,7 @@ class ClusteredCalibrationCV(Containing):
         log-loss. See the notes.
     include_global : bool, default=True
         Whether K = 1, the global calibrator, is among the candidates.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         For the folds and K-means.
     classes : array-like of shape (L,), optional
         The label of each column of P; by default those of ``calibrator``, or else the sorted labels.
@@ -170,7 +170,7 @@ class ClusteredCalibrationCV(Containing):
         n_repeats: int | None = None,
         selection: Literal["one_se", "best"] = "one_se",
         include_global: bool = True,
-        random_state: Seed = None,
+        random_state: AnySeed = None,
         classes: ArrayLike | None = None,
         from_logits: bool = False,
     ) -> None:
@@ -196,7 +196,7 @@ class ClusteredCalibrationCV(Containing):
 
     def _fit(self, data: CalibrationSet) -> None:
         """Choose the parameters by cross-validation, and fit with them to all rows."""
-        seed = self.random_state
+        seed = as_random_state(self.random_state)
         if not isinstance(seed, Integral):
             # One seed for K-means here and in the final fit, so that what was validated is what is fitted.
             seed = int(sklearn.utils.check_random_state(seed).randint(2**31 - 1))

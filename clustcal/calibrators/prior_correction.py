@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Self
 
@@ -14,6 +13,7 @@ from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core.array_types import Floats, Matrix
 from clustcal.core.parameters import check_whole_number, numbers_in, shown
 from clustcal.core.probabilities import ROW_SUM_TOLERANCE, Scores, as_weights
+from clustcal.core.user_warnings import warn_user
 
 __all__ = ["PriorCorrection"]
 
@@ -112,7 +112,7 @@ class PriorCorrection(Calibrator):
             previous, rates = rates, share @ _corrected(P, self.old_rates_, rates)
             n_iter, change = n_iter + 1, np.abs(rates - previous).max()
         if change > self.tol:
-            warnings.warn(f"EM stopped after {self.max_iter} iterations.", ConvergenceWarning, stacklevel=2)
+            warn_user(f"EM stopped after {self.max_iter} iterations.", ConvergenceWarning)
         self.rates_, self.n_iter_ = rates, n_iter
         return self
 

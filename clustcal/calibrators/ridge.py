@@ -5,7 +5,6 @@ Builds on ``core.ridge_evidence`` for the fit.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from clustcal.core import ridge_evidence
 from clustcal.core.array_types import Floats, Matrix, Representation
 from clustcal.core.parameters import check_at_least_0, check_level, numbers_in, shown
 from clustcal.core.probabilities import Scores, log_probabilities, logits, weighted_quantiles
+from clustcal.core.user_warnings import warn_user
 
 __all__ = ["RidgeCalibration"]
 
@@ -278,7 +278,7 @@ class RidgeCalibration(Calibrator):
         found = ridge_evidence.fit(problem, sizes, self.caution)
         if not found.is_finite:
             message = "The scores separate the classes, so the best parameters are infinite; finite ones are used."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_user(message, ConvergenceWarning)
         self._theta, self._covariance = (found.a, found.B), found.covariance
         self.slope_, self.intercept_ = self._in_units_of_scores(found.a, found.B[:, 0])
         alone = ridge_evidence.fit_scores_alone(problem)

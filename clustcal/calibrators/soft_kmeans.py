@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from clustcal.core.array_types import Booleans, Floats, Matrix, Membership, Representation, Seed
+from clustcal.core.array_types import AnySeed, Booleans, Floats, Matrix, Membership, Representation
 from clustcal.core.parameters import (
     check_at_least_0,
     check_one_of,
@@ -25,7 +25,8 @@ from clustcal.core.parameters import (
     shown,
 )
 from clustcal.core.probabilities import as_representation, as_weights
-from clustcal.core.random_states import check_random_state
+from clustcal.core.random_states import as_random_state, check_random_state
+from clustcal.core.user_warnings import warn_user
 
 __all__ = ["SoftKMeans"]
 
@@ -51,7 +52,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     r"""K-means on the directions of a representation, and soft memberships in its clusters.
 
     Rows are scaled to unit length, K-means finds centroids :math:`\mu_k` (the same ones for rows in any order and,
-    up to 50,000 of them, for weighted and repeated rows; above that it starts from a part of the rows), and
+    up to 50,000 of them, for weighted and repeated rows; above that it starts from a part of dense rows), and
 
     .. math:: w_k(x) = \frac{\exp(-d^2(\phi(x), \mu_k) / \tau)}{\sum_j \exp(-d^2(\phi(x), \mu_j) / \tau)}.
 
@@ -70,7 +71,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         are nearly uniform; towards 0 they become hard. 0 is allowed and gives hard memberships.
     n_init : int, default=10
         How many times K-means starts anew; the best result is kept.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
     normalize : bool, default=True
         Whether rows are scaled to unit length before K-means, as in Algorithm 1.
 
@@ -96,7 +97,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         membership: Membership = "cosine",
         temperature: float = 1.0,
         n_init: int = 10,
-        random_state: Seed = None,
+        random_state: AnySeed = None,
         normalize: bool = True,
     ) -> None:
         self.n_clusters = n_clusters
@@ -136,7 +137,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         few = _few_directions(rows, self.n_clusters)
         if few is not None:
             return self._keep(few)
-        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=as_random_state(self.random_state))
         # Small problems run ten times slower with threads where other processes keep the cores busy.
         with threadpool_limits(1 if Z.shape[0] * Z.shape[1] < THREADS_FROM else None):
             kmeans.fit(rows, sample_weight=weights)
@@ -148,7 +149,9 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Find the centroids on some rows, and let all rows move them once."""
         found = SoftKMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state, normalize=False)
         found._fit(rows[some], weights[some])
-        kmeans = KMeans(self.n_clusters, init=found.centroids_, n_init=1, max_iter=REFINEMENTS)
+        # K-means centres a copy of the rows. Rows scaled to unit length are a copy already, and one is enough.
+        copy_x = not self.normalize
+        kmeans = KMeans(self.n_clusters, init=found.centroids_, n_init=1, max_iter=REFINEMENTS, copy_x=copy_x)
         with threadpool_limits(1 if rows.size < THREADS_FROM else None), warnings.catch_warnings():
             # Fewer directions than clusters were spoken of above; and the refinement may stop before the last digit.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -159,11 +162,10 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _keep(self, rows: Floats) -> Self:
         """Take the rows themselves for centroids where they are fewer than these; some stand twice."""
-        warnings.warn(
+        warn_user(
             f"n_clusters is {self.n_clusters} and the representation has only {rows.shape[0]} different directions; "
             "some clusters are the same.",
             ConvergenceWarning,
-            stacklevel=3,
         )
         self.centroids_ = rows[np.arange(self.n_clusters) % len(rows)]
         self.n_iter_ = 0

@@ -5,7 +5,6 @@ feature of that class, or a matrix times features of all classes. Every block ha
 without evidence temperature scaling is left. Builds on scipy alone.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustcal.core import priors, solvers
 from clustcal.core.families import TemperatureFamily, below_top
+from clustcal.core.user_warnings import warn_user
 
 # Updates of the strengths, whose logarithms each moves a little further than MacKay's, as they go on in that direction.
 # They need the optimum only roughly where rows and classes are many, and half the digits.
@@ -115,7 +115,7 @@ class Found:
     def warn(self):
         """Tell the user, from within a `fit`, that the optimum is not reached."""
         if self.failure:
-            warnings.warn(self.failure, ConvergenceWarning, stacklevel=5)
+            warn_user(self.failure, ConvergenceWarning)
 
 
 def fit(base, blocks, codes, weights):

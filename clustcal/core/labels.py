@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from clustcal.core.array_types import Floats, Integers, Labels
 from clustcal.core.parameters import shown
+from clustcal.core.user_warnings import warn_user
 
 MIXED = "y mixes strings and other types; expected labels of one type."
 
@@ -285,11 +285,7 @@ def _check_that_two_occur(y: Labels, present: Labels, classes: Labels, weights: 
         raise ValueError(f"y holds only the label {present[:1].tolist()[0]!r}; expected at least two classes.")
     missing = _without(classes, present)
     if missing:
-        warnings.warn(
-            f"y has no label of the classes {missing}; nothing can be learned about them here.",
-            UserWarning,
-            stacklevel=5,
-        )
+        warn_user(f"y has no label of the classes {missing}; nothing can be learned about them here.")
 
 
 def _as_named(names: list[Any], labels: list[Any]) -> list[Any]:

@@ -1,7 +1,4 @@
-"""One meaning of ``random_state`` for metrics and generated data: what scikit-learn accepts, and numpy's Generators.
-
-Calibrators hand theirs to scikit-learn's K-means, and so take what that takes.
-"""
+"""One meaning of ``random_state`` for all that draws: what scikit-learn accepts, numpy's Generators and any seed."""
 
 from __future__ import annotations
 
@@ -44,14 +41,21 @@ def as_generator(random_state: Any) -> np.random.Generator:
     )
 
 
+def as_random_state(random_state: Any) -> int | np.random.RandomState | None:
+    """Return what scikit-learn draws from in place of ``random_state``, which is as in `as_generator`.
+
+    Seeds of 32 bits, instances of RandomState and None are what it takes itself. A Generator, or one for a larger seed,
+    hands over its stream of bits, which thus moves on.
+    """
+    is_seed_of_32_bits = _is_whole(random_state) and 0 <= random_state < 2**32
+    if random_state is None or is_seed_of_32_bits or isinstance(random_state, np.random.RandomState):
+        return random_state
+    return np.random.RandomState(as_generator(random_state).bit_generator)
+
+
 def check_random_state(random_state: Any) -> None:
-    """Raise a ValueError unless scikit-learn can draw from it: a seed of 32 bits, a RandomState or None."""
-    is_seed = _is_whole(random_state) and 0 <= random_state < 2**32
-    if not (random_state is None or is_seed or isinstance(random_state, np.random.RandomState)):
-        raise ValueError(
-            f"random_state is {shown(random_state)}; expected a whole number from 0 to {2**32 - 1}, a RandomState or "
-            "None."
-        )
+    """Raise a ValueError unless `as_generator` takes it; nothing is drawn."""
+    as_generator(random_state)
 
 
 def _is_whole(value: Any) -> bool:

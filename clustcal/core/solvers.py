@@ -3,7 +3,6 @@
 Builds on `families`. One call fits all K columns of W; a global fit is the case of one column.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from clustcal.core.array_types import Booleans, Floats
+from clustcal.core.user_warnings import warn_user
 
 # Newton's step s gains g = s'Hs / 2 in the quadratic model, half the squared Newton decrement; it estimates what the
 # loss can still fall. Near the optimum the error of the next iterate is of the order of the square of this one's, and
@@ -61,7 +61,7 @@ class Fit:
         infinite = "The scores separate the classes, so the best parameters are infinite; finite ones are used."
         for message in (self.failure, None if self.is_finite.all() else infinite):
             if message:
-                warnings.warn(message, ConvergenceWarning, stacklevel=5)
+                warn_user(message, ConvergenceWarning)
         return self
 
 

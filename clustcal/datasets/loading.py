@@ -1,11 +1,11 @@
 """One call for every data set: fetch the raw files, read them, check the counts, hand over one `Bunch`."""
 
-import warnings
 from typing import Any
 
 import pandas as pd
 from sklearn.utils import Bunch
 
+from clustcal.core.user_warnings import warn_user
 from clustcal.datasets import icu, images, registry, tabular, texts
 from clustcal.datasets.fetching import cache_dir, fetch, is_available
 
@@ -155,10 +155,9 @@ def _use_demo(demo: bool | None) -> bool:
     full, small = registry.get_source("mimic_iv"), registry.get_source("mimic_iv_demo")
     if is_available(full) or not is_available(small):
         return False
-    warnings.warn(
+    warn_user(
         f"There is no copy of MIMIC-IV in {cache_dir() / full.name}; loading the open demo of 140 ICU stays instead. "
-        "Pass demo=True to ask for the demo, or demo=False to require the full set.",
-        stacklevel=3,
+        "Pass demo=True to ask for the demo, or demo=False to require the full set."
     )
     return True
 

@@ -6,7 +6,6 @@ of `clustcal.core.probabilities.bin_edges`: (a, b], the first also holding 0.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Literal
 
@@ -17,6 +16,7 @@ from scipy.optimize import brentq
 
 from clustcal.core.array_types import Bins, Event, Floats, Kind, Strategy
 from clustcal.core.parameters import check_above_0, check_one_of
+from clustcal.core.user_warnings import warn_user
 from clustcal.metrics._inputs import forecast_event, forecast_events, read_forecast
 from clustcal.metrics.binned_curves import binned
 
@@ -312,7 +312,7 @@ def _warn_of_small_bins(count: Floats) -> None:
         message = (
             f"{alone:.0%} of the weight is in bins of one row or less, which add 0 to the error: choose fewer bins."
         )
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn_user(message)
 
 
 def smooth_ece(

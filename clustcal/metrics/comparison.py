@@ -6,10 +6,9 @@ taken off, and what is left is judged by what calibrated forecasts show.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from itertools import combinations
-from typing import cast
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,13 +20,15 @@ from clustcal.core.array_types import AnySeed, Bins, Event, Floats, Integers, St
 from clustcal.core.parameters import check_level, check_one_of, check_whole_number, numbers_in
 from clustcal.core.probabilities import assign_bins, bin_edges
 from clustcal.core.random_states import as_generator
+from clustcal.core.user_warnings import warn_user
 from clustcal.metrics._inputs import forecast_event, read_forecast, weights_as_rows
 
 __all__ = ["adjust_pvalues", "compare_calibration"]
 
 # Share of the weight that may lie in bins of one row before a word is said.
 MOST_ALONE = 0.1
-ADJUSTMENTS = ("holm", "bonferroni", "benjamini-hochberg")
+Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini-hochberg"]
+ADJUSTMENTS = get_args(Adjustment)
 
 
 def compare_calibration(
@@ -41,7 +42,7 @@ def compare_calibration(
     strategy: Strategy = "quantile",
     kind: Event = "auto",
     confidence_level: float = 0.95,
-    adjust: str = "holm",
+    adjust: Adjustment = "holm",
     n_draws: int = 20_000,
     random_state: AnySeed = 0,
 ) -> Bunch:
@@ -183,7 +184,7 @@ def compare_calibration(
     return Bunch(errors=errors, pairs=pairs)
 
 
-def adjust_pvalues(pvalues: ArrayLike, *, method: str = "holm") -> Floats:
+def adjust_pvalues(pvalues: ArrayLike, *, method: Adjustment = "holm") -> Floats:
     """Correct p-values for their number, so that one may look at many comparisons and believe the small ones.
 
     With the p-values sorted, :math:`p_{(1)} \\le \\dots \\le p_{(m)}`,
@@ -246,7 +247,7 @@ def _check_pairs(name: str, bins: Integers, weights: Floats) -> None:
         raise ValueError(f"n_bins leaves one row in each bin of the forecast {name!r}; expected bins of two or more.")
     if alone > MOST_ALONE:
         message = f"{alone:.0%} of the weight of the forecast {name!r} is in bins of one row, which say nothing: "
-        warnings.warn(message + "choose fewer bins.", UserWarning, stacklevel=3)
+        warn_user(message + "choose fewer bins.")
 
 
 class _Residuals:

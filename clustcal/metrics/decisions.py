@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ def rejection_curve(
     y_prob: ArrayLike,
     *,
     quantiles: ArrayLike | None = DECILES,
-    ties: str = "keep",
+    ties: Literal["keep", "average"] = "keep",
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Hashable = None,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +12,13 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import has_fit_parameter
 
+from clustcal.calibrators.base import CalibrationSet, Calibrator
+from clustcal.calibrators.parametric import TemperatureScaling
 from clustcal.core.array_types import AnySeed, Estimator, Floats, Integers, Splits
 from clustcal.core.parameters import check_level, check_one_of, shown
-from clustcal.core.probabilities import log_probabilities
+from clustcal.core.probabilities import Scores, as_counts, log_probabilities
 from clustcal.core.random_states import as_generator
-from clustcal.metrics._inputs import read_folds, read_forecast
+from clustcal.metrics._inputs import Forecast, read_folds, read_forecast
 
 __all__ = ["refinement_decomposition"]
 
@@ -115,11 +116,16 @@ def refinement_decomposition(
     forecast = read_forecast(y_true, y_prob, sample_weight, labels, pos_label)
     calibrator = _of_codes(calibrator, forecast.classes.tolist())
     P, codes, weights = forecast.P, forecast.codes, forecast.weights
-    Q = np.empty_like(P)
-    for train, test in read_folds(cv, codes, weights, rng):
-        Q[test] = _recalibrated(calibrator, P, codes, weights, train, test)
     everything = np.arange(len(P))
-    in_sample = _recalibrated(calibrator, P, codes, weights, everything, everything)
+    folds = read_folds(cv, codes, weights, rng)
+    _check_that_two_occur(forecast, everything, "y_true holds")
+    for train, _ in folds:
+        _check_that_two_occur(forecast, train, "cv has a fold that trains on")
+    recalibrate = _recalibration(calibrator, forecast)
+    Q = np.empty_like(P)
+    for train, test in folds:
+        Q[test] = recalibrate(train, test)
+    in_sample = recalibrate(everything, everything)
     of_rows = ROW_SCORES[score]
     before, after, fitted = of_rows(P, codes), of_rows(Q, codes), of_rows(in_sample, codes)
     optimism = max(0.0, float(np.average(after - fitted, weights=weights)))
@@ -136,14 +142,16 @@ def refinement_decomposition(
 
 def _check_calibrator(calibrator: Estimator) -> Estimator:
     if calibrator is None:
-        from clustcal import TemperatureScaling  # a room above this one, needed only here
-
         return TemperatureScaling(prior=None)
     methods = all(hasattr(calibrator, name) for name in ("fit", "predict_proba", "get_params"))
     if not methods or isinstance(calibrator, type):
         raise ValueError(f"calibrator is {shown(calibrator)}; expected an unfitted one, such as PlattScaling().")
     if not has_fit_parameter(calibrator, "sample_weight"):
         raise ValueError(f"calibrator is {shown(calibrator)}; expected one that is fitted with sample_weight.")
+    if getattr(calibrator, "needs_representation", False):
+        raise ValueError(
+            f"calibrator is {shown(calibrator)}, which needs a representation; expected one of scores alone."
+        )
     takes_logits = getattr(calibrator, "_takes_logits", lambda: getattr(calibrator, "from_logits", False))
     if takes_logits():
         raise ValueError("calibrator has from_logits=True and y_prob holds probabilities; expected from_logits=False.")
@@ -159,17 +167,31 @@ def _of_codes(calibrator: Estimator, classes: list[Any]) -> Estimator:
     return clone(calibrator).set_params(**dict.fromkeys(named))
 
 
-def _recalibrated(
-    calibrator: Estimator, P: Floats, codes: Integers, weights: Floats, train: Integers, test: Integers
-) -> Floats:
-    with warnings.catch_warnings():
-        # A class that is missing from a fold is no news: it is missing or rare in the data.
-        warnings.filterwarnings("ignore", message="y has no label of the classes", category=UserWarning)
+def _check_that_two_occur(forecast: Forecast, rows: Integers, which: str) -> None:
+    """Raise a ValueError if rows of positive weight hold one class only; ``which`` says which rows these are."""
+    present = np.unique(forecast.codes[rows[forecast.weights[rows] > 0]])
+    if len(present) < 2:
+        only = shown(forecast.classes[present].tolist())
+        raise ValueError(f"{which} labels of one class only, {only}; expected at least two.")
+
+
+def _recalibration(calibrator: Estimator, forecast: Forecast) -> Callable[[Integers, Integers], Floats]:
+    """Return what fits the calibrator to some rows, and gives the probabilities that it makes of others."""
+    P, codes, weights = forecast.P, forecast.codes, forecast.weights
+    if isinstance(calibrator, Calibrator):
+        calibrator._check()
+        # A class that is missing from a fold is no news: the columns say which classes there are.
+        data = CalibrationSet(Scores(P), codes, np.arange(P.shape[1]), as_counts(weights))
+        return lambda train, test: clone(calibrator)._fit_to(data.take(train))._calibrate(data.scores.take(test), None)
+
+    def recalibrate(train: Integers, test: Integers) -> Floats:
         fitted = clone(calibrator).fit(P[train], codes[train], sample_weight=weights[train])
-    Q = np.asarray(fitted.predict_proba(P[test]))
-    if Q.shape != P[test].shape:
-        raise ValueError(f"calibrator returned shape {Q.shape}; expected {P[test].shape}, a column for each class.")
-    return Q
+        Q = np.asarray(fitted.predict_proba(P[test]))
+        if Q.shape != P[test].shape:
+            raise ValueError(f"calibrator returned shape {Q.shape}; expected {P[test].shape}, a column for each class.")
+        return Q
+
+    return recalibrate
 
 
 def _mean_interval(

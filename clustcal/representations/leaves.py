@@ -15,9 +15,9 @@ from sklearn.ensemble import (
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clustcal.core.array_types import Estimator, Floats, Inputs, Matrix, Seed
+from clustcal.core.array_types import AnySeed, Estimator, Floats, Inputs, Matrix
 from clustcal.core.parameters import check_whole_number
-from clustcal.core.random_states import check_random_state
+from clustcal.core.random_states import as_random_state, check_random_state
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
@@ -55,7 +55,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     iteration_range : (int, int), optional
         Use only the boosting rounds, or the trees of a forest, from the first number up to the second. Left out: all,
         or up to the best round of a boosted model that stopped early.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         Of the randomised SVD.
 
     Attributes
@@ -96,7 +96,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         model: Estimator = None,
         n_components: int = 256,
         iteration_range: tuple[int, int] | None = None,
-        random_state: Seed = None,
+        random_state: AnySeed = None,
     ) -> None:
         self.model = model
         self.n_components = n_components
@@ -135,7 +135,7 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         leaves = _leaves(trees, rows, self.iteration_range)
         self._fit_leaves(leaves)
         weighted = self._weighted(self._indicators(leaves))
-        svd = TruncatedSVD(self.n_components_, random_state=self.random_state)
+        svd = TruncatedSVD(self.n_components_, random_state=as_random_state(self.random_state))
         self.svd_ = svd.set_output(transform="default")  # arrays, whatever scikit-learn is set to
         Z = self.svd_.fit_transform(weighted)
         self.n_features_in_ = np.shape(X)[1]

@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from clustcal import BetaCalibration, BinwiseCalibration, PlattScaling, TemperatureScaling, metrics
+from clustcal import (
+    BetaCalibration,
+    BinwiseCalibration,
+    ClusteredCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    metrics,
+)
+from clustcal.calibrators.base import Calibrator
 from clustcal.metrics import refinement_decomposition
 
 # For p uniform and a forecast with twice its logits: mean entropy 1/2, mean divergence (pi - 3) / 2.
@@ -129,11 +138,35 @@ def test_rare_classes_do_not_stop_it():
         ({"calibrator": PlattScaling(classes=["no", "yes"])}, r"calibrator has classes=\['no', 'yes'\]"),
         ({"calibrator": PlattScaling(classes=[1, 0])}, r"calibrator has classes=\[1, 0\]"),
         ({"calibrator": KNeighborsClassifier()}, "expected one that is fitted with sample_weight"),
+        ({"calibrator": ClusteredCalibration()}, "needs a representation"),
+        ({"calibrator": PlattScaling(prior="no such")}, "prior is 'no such'"),
+        ({"cv": [(np.arange(1), np.arange(1, 40)), (np.arange(1, 40), np.arange(1))]}, "labels of one class only"),
     ],
 )
 def test_options_that_decompose_nothing_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         refinement_decomposition(*made(40, 0)[:2], **options)
+
+
+def test_labels_of_one_class_are_refused():
+    with pytest.raises(ValueError, match=r"y_true holds labels of one class only, \[1\]"):
+        refinement_decomposition([1, 1, 1], [0.2, 0.3, 0.4], labels=[0, 1], cv=2)
+
+
+def test_labels_are_read_once_for_all_folds(monkeypatch):
+    """The door of the calibrators is not passed again in every fold, and the numbers are those of the open door."""
+    y, p, _ = made(200, 3)
+    expected = [
+        log_loss(y[test], PlattScaling().fit(p[train], y[train]).predict_proba(p[test]))
+        for train, test in KFold(4).split(p)
+    ]
+
+    def read_anew(self, P, y, Z=None, sample_weight=None):
+        pytest.fail("a fold reads its labels anew")
+
+    monkeypatch.setattr(Calibrator, "fit", read_anew)
+    found = refinement_decomposition(y, p, calibrator=PlattScaling(), cv=KFold(4))
+    assert found.refinement == pytest.approx(np.mean(expected), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["calibrator", "calibrator within"])
