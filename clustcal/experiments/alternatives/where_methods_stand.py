@@ -29,15 +29,18 @@ from clustcal.datasets.fetching import cache_dir
 from clustcal.experiments import runner
 from clustcal.experiments.alternatives import other_classifiers
 from clustcal.experiments.deep.outputs import load_outputs
-from clustcal.experiments.provenance import LIBRARIES, describe_versions
+from clustcal.experiments.provenance import LIBRARIES, describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
 
 KEY = ("dataset", "n", "draw", "method", "arm")
-COLUMNS = (*KEY, "n_classes", "n_test", "nll_base", "nll", "brier_base", "brier", "fit_seconds")
-TEXT = ("dataset", "method", "arm")
+COLUMNS = (*KEY, "n_classes", "n_test", "nll_base", "nll", "brier_base", "brier", "fit_seconds", "commit")
+TEXT = ("dataset", "method", "arm", "commit")
 VERSIONS = "versions.txt"
 DRAWS = 10
+# Of few rows draws differ much more, so that some methods have more draws of up to so many rows on some scores.
+DRAWS_OF_FEW, FEW = 30, 300
+MORE_OF_FEW = ("adult", "credit_card_default", "stroke-seed0")
 SIZES = (20, 50, 100, 300, 1000, 3000)
 SIZES_OF_OTHERS = (20, 100, 1000)
 SIZES_OF_NETWORKS = (300, 1000, 5000)
@@ -130,7 +133,7 @@ class Method:
     """A calibrator: ``fit(P, y)`` returns what turns probabilities (n, L) into calibrated ones.
 
     ``kind``: for "binary" or "multiclass" scores, or "both"; ``few_classes``: not for more than ten classes; ``draws``:
-    so many of more than two classes.
+    at most so many.
     """
 
     name: str
@@ -141,8 +144,7 @@ class Method:
 
     def serves(self, n_classes, draw):
         is_of_kind = self.kind in ("both", "binary" if n_classes == 2 else "multiclass")
-        is_enough = n_classes > 2 and draw >= self.draws
-        return is_of_kind and not is_enough and not (self.few_classes and n_classes > FEW_CLASSES)
+        return is_of_kind and draw < self.draws and not (self.few_classes and n_classes > FEW_CLASSES)
 
 
 def _ours(calibrator):
@@ -184,27 +186,26 @@ def _one_vs_rest(calibrator):
     return _ours(clustcal.OneVsRestCalibration(calibrator))
 
 
-SOME = 3  # draws of what is slow with many classes
 METHODS = (
-    Method("temperature", _ours(clustcal.TemperatureScaling())),
-    Method("temperature, no prior", _ours(clustcal.TemperatureScaling(prior=None))),
+    Method("temperature", _ours(clustcal.TemperatureScaling()), draws=DRAWS_OF_FEW),
+    Method("temperature, no prior", _ours(clustcal.TemperatureScaling(prior=None)), draws=DRAWS_OF_FEW),
     Method("ensemble temperature", _ours(clustcal.EnsembleTemperatureScaling())),
-    Method("Platt", _ours(clustcal.PlattScaling()), "binary"),
-    Method("Platt, no prior", _ours(clustcal.PlattScaling(prior=None)), "binary"),
-    Method("Beta", _ours(clustcal.BetaCalibration()), "binary"),
-    Method("Beta, no prior", _ours(clustcal.BetaCalibration(prior=None)), "binary"),
+    Method("Platt", _ours(clustcal.PlattScaling()), "binary", draws=DRAWS_OF_FEW),
+    Method("Platt, no prior", _ours(clustcal.PlattScaling(prior=None)), "binary", draws=DRAWS_OF_FEW),
+    Method("Beta", _ours(clustcal.BetaCalibration()), "binary", draws=DRAWS_OF_FEW),
+    Method("Beta, no prior", _ours(clustcal.BetaCalibration(prior=None)), "binary", draws=DRAWS_OF_FEW),
     Method("quadratic", _ours(clustcal.QuadraticScaling()), "binary"),
     Method("quadratic, no prior", _ours(clustcal.QuadraticScaling(prior=None)), "binary"),
-    Method("spline", _ours(clustcal.SplineScaling()), "binary"),
-    Method("histogram, equal width", _ours(clustcal.HistogramBinning()), draws=SOME),
-    Method("histogram, equal mass", _ours(clustcal.HistogramBinning(strategy="quantile")), draws=SOME),
+    Method("spline", _ours(clustcal.SplineScaling()), "binary", draws=DRAWS_OF_FEW),
+    Method("histogram, equal width", _ours(clustcal.HistogramBinning())),
+    Method("histogram, equal mass", _ours(clustcal.HistogramBinning(strategy="quantile"))),
     Method("scaling-binning", _ours(clustcal.ScalingBinning()), "binary"),
     Method("BBQ", _ours(clustcal.BayesianBinning()), "binary"),
-    Method("isotonic", _ours(clustcal.IsotonicCalibration()), draws=SOME),
-    Method("centred isotonic", _ours(clustcal.CentredIsotonicCalibration()), draws=SOME),
-    Method("Venn-Abers", _ours(clustcal.VennAbersCalibration()), draws=SOME),
-    Method("Platt, one vs rest", _one_vs_rest(clustcal.PlattScaling()), "multiclass", draws=SOME),
-    Method("spline, one vs rest", _one_vs_rest(clustcal.SplineScaling()), "multiclass", draws=SOME),
+    Method("isotonic", _ours(clustcal.IsotonicCalibration()), draws=DRAWS_OF_FEW),
+    Method("centred isotonic", _ours(clustcal.CentredIsotonicCalibration())),
+    Method("Venn-Abers", _ours(clustcal.VennAbersCalibration()), draws=DRAWS_OF_FEW),
+    Method("Platt, one vs rest", _one_vs_rest(clustcal.PlattScaling()), "multiclass"),
+    Method("spline, one vs rest", _one_vs_rest(clustcal.SplineScaling()), "multiclass"),
     Method("vector", _ours(clustcal.VectorScaling()), "multiclass"),
     Method("vector, no prior", _ours(clustcal.VectorScaling(prior=None)), "multiclass", few_classes=True),
     Method("matrix", _ours(clustcal.MatrixScaling()), "multiclass"),
@@ -215,14 +216,15 @@ METHODS = (
         "multiclass",
         few_classes=True,
     ),
+    Method("Dirichlet", _ours(clustcal.DirichletCalibration()), "multiclass"),
     Method("structured", _ours(clustcal.StructuredScaling()), "multiclass"),
-    Method("scikit-learn: sigmoid", _sigmoid_of_scikit_learn, "binary"),
+    Method("scikit-learn: sigmoid", _sigmoid_of_scikit_learn, "binary", draws=DRAWS_OF_FEW),
     Method("probmetrics: quadratic", _of_probmetrics("quadratic-scaling"), "binary"),
     Method("probmetrics: CDF spline", _class_of_probmetrics("CDFSplineCalibrator"), "binary"),
     Method("splinecalib: spline", _spline_of_lucena, "binary"),
     Method("probmetrics: temperature, mixed", _of_probmetrics("ts-mix")),
     Method("probmetrics: vector", _class_of_probmetrics("VectorScalingCalibrator"), "multiclass", few_classes=True),
-    Method("probmetrics: SVS", _of_probmetrics("svs", svs_print_init_info=False)),
+    Method("probmetrics: SVS", _of_probmetrics("svs", svs_print_init_info=False), draws=DRAWS_OF_FEW),
     Method("probmetrics: SMS", _of_probmetrics("sms", sms_print_init_info=False)),
 )
 
@@ -230,6 +232,11 @@ METHODS = (
 def _has_rows(parts, n):
     """Whether n rows leave enough: as many to test on, where these come from the same pool."""
     return n <= (len(parts.y) if parts.P_test is not None else len(parts.y) // 2)
+
+
+def draws_of(name, n):
+    """Return how many draws of n rows of a source there are."""
+    return DRAWS_OF_FEW if name in MORE_OF_FEW and n <= FEW else DRAWS
 
 
 @cache
@@ -258,10 +265,10 @@ def draw_rows(parts, n, draw):
 
 @dataclass(frozen=True)
 class StandingStudy:
-    """What `runner.run` needs to know. A unit is (source, n, draw)."""
+    """What `runner.run` needs to know. A unit is (source, n, draw); ``draws``: of every source and size at most."""
 
     names: tuple[str, ...] = tuple(SOURCES)
-    draws: int = DRAWS
+    draws: int = DRAWS_OF_FEW
 
     def units(self):
         """Return all units, draw by draw, so that a run that is stopped has all sources."""
@@ -270,7 +277,7 @@ class StandingStudy:
             for draw in range(self.draws)
             for name in self.names
             for n in SOURCES[name].sizes
-            if _has_rows(load_parts(name), n)
+            if draw < draws_of(name, n) and _has_rows(load_parts(name), n)
         ]
 
     def missing(self, unit, known):
@@ -312,7 +319,8 @@ def judge(parts, name, n, draw, methods):
             Q = np.asarray(predict(P_test), dtype=float)
         Q = np.clip(Q, 0, 1)
         Q /= Q.sum(axis=1, keepdims=True)
-        found.append(common | score(Q) | {"method": method.name, "fit_seconds": round(seconds, 4)})
+        known = {"method": method.name, "fit_seconds": round(seconds, 4), "commit": describe_commit()}
+        found.append(common | score(Q) | known)
     return found
 
 
@@ -330,7 +338,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--results", type=Path, default=FOLDER, metavar="DIR")
     parser.add_argument("--names", nargs="+", default=list(SOURCES), choices=list(SOURCES))
-    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--draws", type=int, default=DRAWS_OF_FEW)
     options = parser.parse_args(arguments)
     store = Store(options.results / "where_methods_stand", KEY, COLUMNS, TEXT)
     store.folder.mkdir(exist_ok=True)
