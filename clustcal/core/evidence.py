@@ -153,17 +153,20 @@ def fit(base, blocks, codes, weights):
     thetas = [np.zeros(tau.shape) for tau in given]
     n_iter = 0
     rough = _in_half_the_digits(base, blocks) if is_large else (base, blocks)
+    C, curvatures = _curvatures(base.copy(), blocks, weights)
     for _ in range(UPDATES):
         strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
-        thetas, used, _ = _optimum(*rough, strengths, codes, weights, thetas, ROUGH if is_large else EXACT)
+        start = thetas, curvatures
+        thetas, used, _ = _optimum(*rough, strengths, codes, weights, start, ROUGH if is_large else EXACT)
         n_iter += used
-        Q = softmax(_logits(base, blocks, thetas), axis=1)
-        determined = _determined(blocks, strengths, weights[:, None] * Q * (1 - Q))
+        C, curvatures = _curvatures(_logits(base, blocks, thetas), blocks, weights)
+        determined = _determined(blocks, strengths, C, curvatures)
         pulls = [np.sum(tau * theta**2) for tau, theta in zip(given, thetas, strict=True)]
         worth = np.array([block.worth for block in blocks])
         factors *= ((determined + worth) / (np.array(pulls) + worth) / factors) ** OVERSHOOT
     strengths = [s * tau for s, tau in zip(factors, given, strict=True)]
-    thetas, used, failure = _optimum(base, blocks, strengths, codes, weights, thetas, GOOD if is_large else EXACT)
+    start = thetas, curvatures
+    thetas, used, failure = _optimum(base, blocks, strengths, codes, weights, start, GOOD if is_large else EXACT)
     return Found(thetas, factors, n_iter + used, failure)
 
 
@@ -171,7 +174,19 @@ def _in_half_the_digits(base, blocks):
     return base.astype(np.float32), [replace(one, features=one.features.astype(np.float32)) for one in blocks]
 
 
-def _determined(blocks, strengths, C):
+def _curvatures(Z, blocks, weights):
+    """Return the second derivatives of the NLL in the logits Z (n, L), which are lost, and in each block's parameters.
+
+    Those of a block are the diagonal alone, in its shape.
+    """
+    Z -= Z.max(axis=1, keepdims=True)
+    Q = np.exp(Z, out=Z)
+    Q /= Q.sum(axis=1, keepdims=True)
+    C = weights[:, None] * Q * (1 - Q)
+    return C, [block.curvature(C) for block in blocks]
+
+
+def _determined(blocks, strengths, C, curvatures):
     """Return for every block how many of its parameters the data determine, shape (number of blocks,).
 
     Those of a class count together, unless a block says that its features hardly overlap.
@@ -179,8 +194,7 @@ def _determined(blocks, strengths, C):
     dense = [k for k, block in enumerate(blocks) if not block.one_by_one]
     determined = np.zeros(len(blocks))
     for k in set(range(len(blocks))) - set(dense):
-        curvature = blocks[k].curvature(C)
-        determined[k] = np.sum(curvature / (curvature + strengths[k]))
+        determined[k] = np.sum(curvatures[k] / (curvatures[k] + strengths[k]))
     for hessian, precision in _hessians([blocks[k] for k in dense], [strengths[k] for k in dense], C):
         # In units of the prior's standard deviations, where no number of rows makes the matrix singular.
         curvatures, axes = np.linalg.eigh(hessian / np.sqrt(np.outer(precision, precision)))
@@ -259,8 +273,11 @@ def matrix_on_logs(base, weights):
     strength = np.full((n_classes, n_classes), usual)
     hold_diagonal(strength, weights)
     block = Mixing(base, strength, WORTH)
-    largest = block.curvature(weights[:, None] * Q * (1 - Q)).max()
-    return block if largest > NEGLIGIBLE * (largest + usual) else None
+    C = weights[:, None] * Q * (1 - Q)
+    can_move = lambda curvature: curvature > NEGLIGIBLE * (curvature + usual)
+    # Never less than the largest curvature, and found without a product of matrices.
+    at_most = (np.square(base).max(axis=1) @ C).max()
+    return block if can_move(at_most) and can_move(block.curvature(C).max()) else None
 
 
 def hold_diagonal(strength, weights):
@@ -275,22 +292,22 @@ def _logits(base, blocks, thetas):
     return Z
 
 
-def _optimum(base, blocks, strengths, codes, weights, thetas, tolerances):
+def _optimum(base, blocks, strengths, codes, weights, start, tolerances):
     """L-BFGS in coordinates in which the diagonal of the Hessian at the start is 1.
 
-    The loss is a mean over rows, prior included, so that tolerances mean the same for any number and any weight of
-    them. Returns the parameters, the number of iterations, and why it stopped early, None if it did not.
+    ``start`` holds the parameters to start from, and that diagonal there without the prior. The loss is a mean over
+    rows, prior included, so that tolerances mean the same for any number and any weight of them. Returns the
+    parameters, the number of iterations, and why it stopped early, None if it did not.
     """
     n_classes, total = base.shape[1], weights.sum()
+    thetas, curvatures = start
     rows, share = np.arange(len(base)), (weights / total).astype(base.dtype)
     ones = np.ones(n_classes, base.dtype)
-    Q = softmax(_logits(base, blocks, thetas), axis=1)
-    C = share[:, None] * Q * (1 - Q)
     shapes = [block.shape(n_classes) for block in blocks]
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
     flat = lambda arrays: np.concatenate([np.ravel(array) for array in arrays]).astype(float)
     precision = flat([np.broadcast_to(tau, shape) for tau, shape in zip(strengths, shapes, strict=True)]) / total
-    scale = 1 / np.sqrt(flat([block.curvature(C) for block in blocks]) + precision)
+    scale = 1 / np.sqrt(flat(curvatures) / total + precision)
 
     def split(theta):
         return [part.reshape(shape) for part, shape in zip(np.split(theta, ends), shapes, strict=True)]

@@ -102,8 +102,9 @@ def test_what_the_data_determine_is_counted_by_the_trace_formula():
         F = np.column_stack([features[:, label], U])
         covariance = np.linalg.inv(F.T @ np.diag(C[:, label]) @ F + np.diag([3.0, 5, 5, 5, 5]))
         expected += [1 - 3 * covariance[0, 0], 4 - 5 * np.trace(covariance[1:, 1:])]
-    np.testing.assert_allclose(evidence._determined(blocks, [tau, matrix], C), expected)
-    alone = evidence._determined(blocks[:1], [tau], C)
+    curvatures = [block.curvature(C) for block in blocks]
+    np.testing.assert_allclose(evidence._determined(blocks, [tau, matrix], C, curvatures), expected)
+    alone = evidence._determined(blocks[:1], [tau], C, curvatures[:1])
     h = np.sum(C * features**2, axis=0)
     assert alone == pytest.approx([np.sum(h / (h + 3))])
 
@@ -113,7 +114,7 @@ def test_parameters_of_features_that_do_not_overlap_are_counted_one_by_one():
     features, C = np.kron(np.eye(3), np.ones((20, 1))), np.random.default_rng(3).uniform(0, 0.25, (60, 2))
     strength = np.full((2, 3), 4.0)
     blocks = [evidence.Mixing(features, strength, 1.0, one_by_one=alone) for alone in (False, True)]
-    dense, one_by_one = (evidence._determined([block], [strength], C) for block in blocks)
+    dense, one_by_one = (evidence._determined([block], [strength], C, [block.curvature(C)]) for block in blocks)
     np.testing.assert_allclose(dense, one_by_one)
 
 
