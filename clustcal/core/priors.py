@@ -19,6 +19,7 @@ LONE_SLOPE = 1.0
 # that spread by 1 or more; for narrower ones in units of their spread, see `unit`.
 SKEW_SD = 0.5
 BEND_SD = 0.05
+WIDENINGS = 4  # of the first, as many as it takes to come near the optimum
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,15 @@ def unit(logits, weights):
     return 1.0 if is_constant else max(1.0, 1 / spread)
 
 
+def widened(unit, skew):
+    r"""Return in what unit to measure the skew d that a fit has found, where ``unit`` is that of a prior of width s.
+
+    Out to s the prior stays normal; beyond, its tails are those of Cauchy's distribution of width s, which is a normal
+    one of a variance drawn at random: after d its precision is expected to be :math:`2 / (s^2 + d^2)`.
+    """
+    return max(unit, np.sqrt((unit**2 + (skew / SKEW_SD) ** 2) / 2))
+
+
 def temperature_prior(tilt=0.0):
     """Return the prior of a slope alone."""
     return Prior(np.zeros(1), np.zeros(1), tilt, np.ones(1), LONE_SLOPE)
@@ -101,7 +111,7 @@ def spline_prior(n_splines, roughness, tilt=0.0, lines=True):
 
 
 def two_slopes_prior(mean_probability, unit, tilt=0.0):
-    r"""Return the prior of Beta calibration: the difference of a and b is 0 give or take SKEW_SD.
+    r"""Return the prior of Beta calibration: the difference of a and b is 0 give or take SKEW_SD, times ``unit``.
 
     The slope is the mean one, as :math:`a \log p - b \log(1 - p)` grows by :math:`a (1 - p) + b p` with the logit.
     """

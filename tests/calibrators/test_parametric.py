@@ -300,6 +300,19 @@ def test_the_prior_hardly_matters_with_a_thousand_rows_however_steep_the_map_mus
     assert loss["auto"] <= 1.02 * loss[None]
 
 
+def test_the_prior_of_beta_calibration_lets_go_of_a_skew_that_a_thousand_rows_show():
+    """Scores whose best map is Beta calibration with a = 0.1 and b = 4, as of forests, whose trees all say no."""
+    rng = np.random.default_rng(1)
+    p = np.clip(rng.beta(0.2, 2, 41_000), 1e-12, 1 - 1e-12)
+    truth = expit(0.1 * np.log(p) - 4 * np.log1p(-p) - 2)
+    y = (rng.random(len(p)) < truth).astype(int)
+    loss = {}
+    for prior in ("auto", None):
+        fitted = BetaCalibration(prior=prior).fit(p[:1000], y[:1000])
+        loss[prior] = clustcal.metrics.log_loss(y[1000:], fitted.predict_proba(p[1000:]))
+    assert loss["auto"] <= 1.001 * loss[None]
+
+
 @pytest.mark.parametrize("calibrator", [PlattScaling(), BetaCalibration()])
 def test_modest_scores_lose_little_to_the_prior_with_few_rows(calibrator):
     """The probability of a true logit over 30, of 50 rows: no worse than smoothed targets alone, over ten draws."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit
-from scipy.stats import norm
+from scipy.stats import cauchy, norm
 
 from clustcal.core.priors import (
     Prior,
@@ -15,6 +15,7 @@ from clustcal.core.priors import (
     temperature_prior,
     two_slopes_prior,
     unit,
+    widened,
 )
 
 
@@ -78,6 +79,15 @@ def test_the_unit_is_one_over_the_spread_of_narrow_logits_and_1_otherwise():
     assert unit(z - 5, weights) == pytest.approx(10)
     assert unit(100 * z, weights) == 1
     assert unit(np.full(3, 0.3), weights) == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 3.0])
+def test_a_skew_beyond_the_width_is_pulled_as_by_cauchys_density_and_one_within_as_by_a_normal_one(unit):
+    for skew, density in [(0.3 * unit, norm(0, 0.5 * unit)), (0.6 * unit, cauchy(0, 0.5 * unit))]:
+        theta = np.array([[skew, 0.0, 0.0]])
+        prior = two_slopes_prior(1.0, widened(unit, skew))  # with a mean probability of 1 a is no part of the slope
+        pull = prior.cost(theta)[1][0][0]
+        assert pull == pytest.approx(-(density.logpdf(skew + 1e-6) - density.logpdf(skew - 1e-6)) / 2e-6, rel=1e-5)
 
 
 def test_a_prior_that_is_moved_keeps_its_strength_and_loses_its_tilt():
