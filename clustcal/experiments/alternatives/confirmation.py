@@ -98,9 +98,25 @@ def over_sets(values):
     line : dict
         ``mean``, ``low``, ``high``, ``verdict`` and ``sets``, their number.
     """
-    means = values.dropna().groupby(level="dataset").mean().drop(list(BESIDE), errors="ignore")
-    means = means.groupby(means.index.map(lambda name: SAME_PATIENTS.get(name, name))).mean()
+    means = means_of_sets(values)
     return judge_mean(means) | {"sets": len(means)}
+
+
+def means_of_sets(values):
+    """Return the mean of one quantity for every data set that counts, two targets on the same patients averaged.
+
+    Parameters
+    ----------
+    values : Series
+        Indexed by data set and seed.
+
+    Returns
+    -------
+    means : Series
+        Indexed by data set.
+    """
+    means = values.dropna().groupby(level="dataset").mean().drop(list(BESIDE), errors="ignore")
+    return means.groupby(means.index.map(lambda name: SAME_PATIENTS.get(name, name))).mean()
 
 
 def judge_mean(values, test_to_train=0.0):

@@ -107,6 +107,23 @@ def test_sets_on_which_a_method_is_ahead_leave_out_what_stands_beside():
     assert confirmation_tables.paired(table, "a", "b")["mean"].to_numpy() == pytest.approx(5)
 
 
+def test_two_targets_on_the_same_patients_are_one_set():
+    values = {"Platt": part(1.0, 0, 0), "Beta": part(1.1, 0, 0), "a": part(0.9, 0, 0), "b": part(0.95, 0, 0)}
+    table = confirmation.gains(rows_of(values, sets=("stroke", "diabetes130", "diabetes130-los")))
+    assert confirmation_tables.sets_ahead(table, "a", "b") == (2, 2)
+
+
+def test_the_best_map_of_the_score_is_chosen_split_by_split():
+    """TS gains 20 % on one set and loses on the other; the ridge, which has a representation, is no map."""
+    one = {"base": {"nll": 1.2}, "Platt": {"nll": 1.0}, "Beta": {"nll": 1.1}, "TS": {"nll": 0.8}, PRIMARY: {"nll": 0.5}}
+    rows = pd.concat([rows_of(one, sets=("stroke",)), rows_of(one | {"TS": {"nll": 1.5}}, sets=("adult",))])
+    table = confirmation.gains(rows)
+    assert set(confirmation_tables.maps_of_the_score(table)) == {"base", "Platt", "Beta", "TS"}
+    best = confirmation_tables.best_map(table)
+    assert best.loc["stroke"].to_numpy() == pytest.approx(20)
+    assert best.loc["adult"].to_numpy() == pytest.approx(0)
+
+
 def test_the_trial_stands_beside():
     values = {"Platt": {"nll": 1.0}, "Beta": {"nll": 1.1}, PRIMARY: {"nll": 0.969}}
     found = confirmation_tables.beside_trial(confirmation.gains(rows_of(values, sets=("stroke", "affairs"))))
