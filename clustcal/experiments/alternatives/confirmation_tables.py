@@ -190,6 +190,31 @@ def across_models(name=PRIMARY, folder=FOLDER):
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
+def gains_beside_main(pairs, folder=FOLDER):
+    """Return gains of methods on any base model over the better of Platt and Beta on the main one, split by split.
+
+    The splits of a seed are the same for all base models, so that the differences are paired.
+
+    Parameters
+    ----------
+    pairs : dict of str to pair of str
+        By name, a base model and a method.
+    folder : path
+
+    Returns
+    -------
+    gains : DataFrame
+        Indexed by data set and seed, a column for each name, in percent of the log-loss of the baseline; the splits
+        that all of them have.
+    """
+    of = lambda rows: rows.pivot_table(index=["dataset", "seed"], columns="method", values="nll")
+    models = {study.MAIN_MODEL, *(model for model, _ in pairs.values())}
+    nll = {model: of(confirmation.read_rows(folder, base_model=model)) for model in models}
+    least = nll[study.MAIN_MODEL][list(BASELINES)].min(axis=1)
+    found = {name: 100 * (1 - nll[model][method] / least) for name, (model, method) in pairs.items()}
+    return pd.DataFrame(found).dropna()
+
+
 def sets_ahead(table, first, second):
     """Return on how many data sets the first method gains more than the second by its mean, and of how many.
 

@@ -107,6 +107,18 @@ def test_sets_on_which_a_method_is_ahead_leave_out_what_stands_beside():
     assert confirmation_tables.paired(table, "a", "b")["mean"].to_numpy() == pytest.approx(5)
 
 
+def test_gains_on_another_model_are_of_the_main_baseline(tmp_path):
+    """1.0 is the better baseline of the main model; on another 0.8 is a gain of 20 %, of the set that both have."""
+    main = {"Platt": {"nll": 1.0}, "Beta": {"nll": 1.1}, PRIMARY: {"nll": 0.9}}
+    other = rows_of({name: {"nll": 0.8} for name in main}, sets=("stroke",)).assign(base_model="xgb-100x3")
+    put(tmp_path, rows_of(main), other)
+    pairs = {"ridge": (study.MAIN_MODEL, PRIMARY), "Platt of the other": ("xgb-100x3", "Platt")}
+    table = confirmation_tables.gains_beside_main(pairs, tmp_path)
+    assert table.index.unique("dataset").tolist() == ["stroke"]
+    assert table["ridge"].to_numpy() == pytest.approx(10)
+    assert table["Platt of the other"].to_numpy() == pytest.approx(20)
+
+
 def test_two_targets_on_the_same_patients_are_one_set():
     values = {"Platt": part(1.0, 0, 0), "Beta": part(1.1, 0, 0), "a": part(0.9, 0, 0), "b": part(0.95, 0, 0)}
     table = confirmation.gains(rows_of(values, sets=("stroke", "diabetes130", "diabetes130-los")))
@@ -151,3 +163,5 @@ def test_the_readme_says_what_the_rows_say():
     assert ridge["sets"] == 8
     of_full = confirmation_tables.methods(confirmation_tables.everybodys_sets(rows))
     assert of_full.index[0] == "retrained in folds"
+    assert "on trees that were stopped in time none was confirmed" in readme
+    assert confirmation_tables.across_models().loc["xgb-stopped-4", "verdict"] == "open"
