@@ -268,7 +268,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Z, sizes = as_representations(Z, len(labels))
         weights = None if sample_weight is None else as_weights(sample_weight, len(labels))
         classes = self._classes_of(labels)
-        data = Rows(X, labels, weights, Z, codes_of(labels, classes), classes, sizes)
+        counts = None if weights is None else as_counts(weights)  # the estimator gets them as they are
+        data = Rows(X, labels, counts, Z, codes_of(labels, classes), classes, sizes)
         if self._is_frozen():
             self._check_beforehand(data, len(labels), "rows")
             _warn_of_missing_classes(data, [np.arange(len(labels))])
@@ -509,7 +510,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _fit_member(self, model: Estimator, data: Rows) -> CalibratedMember:
         """Return the member of a fitted model, its representation and its calibrator fitted to other rows."""
         scores = ModelScores(model, data.classes)
-        S = scores.learn(data.X)
+        S = _learn_scores(scores, data)
         Z = data.Z
         representation = self._representation(model, data.classes) if Z is None else None
         if representation is not None:
@@ -527,7 +528,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             model = self._fit_estimator(data, params, train)
             part = data.take(held_out)
             scores = ModelScores(model, data.classes)
-            S = scores.learn(part.X)
+            S = _learn_scores(scores, part)
             of_fold = fill_model(representation, model) if by_fold else None
             Z_fold = fit_and_transform(of_fold, part.X, part.weights) if by_fold else None
             parts.append((held_out, scores, S, of_fold, Z_fold))
@@ -562,8 +563,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             given["groups"] = list(data.sizes or representation.sizes(data.X))
         calibrator.set_params(**{name: value for name, value in given.items() if name in names})
         S = in_form_of(calibrator, S, scores.are_logits)
-        calibrator._fit_to(self._calibration_set(calibrator, S, representation, data))
-        calibrator._names_of_Z = names_of_features(data.Z) if calibrator.needs_representation else None
+        if calibrator._has_the_common_door():
+            calibrator._fit_to(self._calibration_set(calibrator, S, representation, data))
+            calibrator._names_of_Z = names_of_features(data.Z) if calibrator.needs_representation else None
+        else:
+            calibrator.fit(S, data.y, data.Z, sample_weight=data.weights)
         return CalibratedMember(model, scores, representation, calibrator)
 
     def _calibration_set(
@@ -577,7 +581,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             as_scores(S, calibrator._takes_logits()),
             data.codes,
             as_labels(data.classes.tolist()),
-            np.ones(len(S)) if data.weights is None else as_counts(data.weights),
+            np.ones(len(S)) if data.weights is None else data.weights,
             Z,
         )
 
@@ -623,10 +627,21 @@ def _rows_to_calibrate_on(data: Rows, fold: tuple[Integers, Integers]) -> Intege
     return held_out[np.isin(data.y[held_out], np.unique(data.y[train]))]
 
 
+def _learn_scores(scores: ModelScores, data: Rows) -> Floats:
+    """Find out how to read the scores of a model, and return those of the rows, one for each."""
+    S = scores.learn(data.X)
+    if len(S) != len(data.y):
+        raise ValueError(f"estimator gives scores of {len(S)} rows; expected {len(data.y)}, one for each row of X.")
+    return S
+
+
 def _warn_of_missing_classes(data: Rows, parts: list[Integers]) -> None:
     """Warn, once, of classes that do not occur with weight among the rows that some calibrator is fitted to."""
     weights = np.ones(len(data.y)) if data.weights is None else data.weights
     occur = [np.bincount(data.codes[rows], weights[rows], minlength=len(data.classes)) > 0 for rows in parts]
+    if len(parts) == 1 and occur[0].sum() == 1:  # folds were checked when they were made
+        only = data.classes[occur[0]].tolist()[0]
+        raise ValueError(f"y holds only the label {only!r} with weight; expected at least two classes.")
     missing = data.classes[~np.all(occur, axis=0)].tolist()
     if missing:
         where, there = ("", "here") if len(parts) == 1 else (" in some folds", "there")

@@ -126,6 +126,11 @@ class ModelScores:
         known = np.asarray(known)
         if known.ndim == 1:
             known = np.column_stack([1 - known, known])
+        if known.ndim != 2 or known.shape[1] != len(labels):
+            raise ValueError(
+                f"estimator gives scores of shape {known.shape}; expected a column for each of its {len(labels)} "
+                "classes."
+            )
         column = {label: j for j, label in enumerate(self.classes.tolist())}
         places = [column[label] for label in labels.tolist()]
         if places == list(range(len(column))):

@@ -454,6 +454,43 @@ class TestReportsFromUsers:
             wrapped = CalibratedClassifier(FrozenEstimator(model)).fit(X[CALIBRATE][seen], three[CALIBRATE][seen])
         assert wrapped.predict_proba(X[TEST]).shape == (300, 3)
 
+    def test_rows_with_weight_of_one_class_only_are_refused(self):
+        with pytest.raises(ValueError, match="only the label 1 with weight"):
+            CalibratedClassifier(FrozenEstimator(MODEL)).fit(X, y, sample_weight=(y == 1) * 1.0)
+
+    @pytest.mark.parametrize(
+        ("shape", "message"),
+        [((900, 3), "scores of shape .900, 3.; expected a column"), ((899, 2), "scores of 899 rows; expected 900")],
+    )
+    def test_scores_of_another_shape_are_refused_in_one_sentence(self, shape, message):
+        class Broken:
+            classes_ = np.arange(2)
+
+            def predict_proba(self, rows):
+                return np.full(shape, 1 / shape[1])
+
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(Broken()).fit(X, y)
+
+    def test_a_calibrator_with_a_door_of_its_own_is_entered_through_it(self):
+        class Clipped(PlattScaling):
+            def fit(self, P, y, Z=None, sample_weight=None):
+                return super().fit(np.clip(P, 0.2, 0.8), y, Z, sample_weight)
+
+            def predict_proba(self, P, Z=None):
+                return super().predict_proba(np.clip(P, 0.2, 0.8), Z)
+
+        found = CalibratedClassifier(FrozenEstimator(MODEL), Clipped()).fit(X, y).predict_proba(X)
+        P = MODEL.predict_proba(X)
+        np.testing.assert_allclose(found, Clipped().fit(P, y).predict_proba(P))
+
+    @pytest.mark.parametrize("calibrator", [None, CLUSTERED])
+    def test_weights_that_sum_to_one_are_relative(self, calibrator):
+        """Of all rows, not of each fold anew: what equal ones say is what no weights say."""
+        make = lambda: CalibratedClassifier(GaussianNB(), calibrator, "data", cv=3)
+        relative = make().fit(X, y, sample_weight=np.full(900, 1 / 900)).predict_proba(X)
+        np.testing.assert_allclose(relative, make().fit(X, y).predict_proba(X), atol=1e-9)
+
     def test_a_class_that_some_folds_lack_is_told_once_and_at_the_line_of_the_user(self):
         with_rare = y.copy()
         with_rare[:2] = 7

@@ -231,6 +231,13 @@ class Calibrator(ClassifierMixin, BaseEstimator):
         """
         return accuracy_score(as_labels(y), self.predict(P, Z), sample_weight=sample_weight)
 
+    def _has_the_common_door(self) -> bool:
+        """Whether `fit` and `predict_proba` are those of this class, which private calls may pass by.
+
+        A calibrator of a user may have its own, which does more than to read.
+        """
+        return type(self).fit is Calibrator.fit and type(self).predict_proba is Calibrator.predict_proba
+
     def _fit_to(self, data: CalibrationSet) -> Self:
         """Fit to a calibration set that is in canonical form already."""
         before = self.__dict__.copy()

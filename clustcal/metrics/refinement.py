@@ -171,14 +171,15 @@ def _check_that_two_occur(forecast: Forecast, rows: Integers, which: str) -> Non
     """Raise a ValueError if rows of positive weight hold one class only; ``which`` says which rows these are."""
     present = np.unique(forecast.codes[rows[forecast.weights[rows] > 0]])
     if len(present) < 2:
-        only = shown(forecast.classes[present].tolist())
-        raise ValueError(f"{which} labels of one class only, {only}; expected at least two.")
+        label = forecast.classes[present].tolist()
+        found = f"labels of one class only, {shown(label[0])}" if label else "no rows of positive weight"
+        raise ValueError(f"{which} {found}; expected at least two classes.")
 
 
 def _recalibration(calibrator: Estimator, forecast: Forecast) -> Callable[[Integers, Integers], Floats]:
     """Return what fits the calibrator to some rows, and gives the probabilities that it makes of others."""
     P, codes, weights = forecast.P, forecast.codes, forecast.weights
-    if isinstance(calibrator, Calibrator):
+    if isinstance(calibrator, Calibrator) and calibrator._has_the_common_door():
         calibrator._check()
         # A class that is missing from a fold is no news: the columns say which classes there are.
         data = CalibrationSet(Scores(P), codes, np.arange(P.shape[1]), as_counts(weights))

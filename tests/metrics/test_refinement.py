@@ -149,8 +149,24 @@ def test_options_that_decompose_nothing_are_refused(options, message):
 
 
 def test_labels_of_one_class_are_refused():
-    with pytest.raises(ValueError, match=r"y_true holds labels of one class only, \[1\]"):
+    with pytest.raises(ValueError, match="y_true holds labels of one class only, 1; expected"):
         refinement_decomposition([1, 1, 1], [0.2, 0.3, 0.4], labels=[0, 1], cv=2)
+
+
+def test_a_calibrator_with_a_door_of_its_own_is_entered_through_it():
+    class Clipped(PlattScaling):
+        def fit(self, P, y, Z=None, sample_weight=None):
+            return super().fit(np.clip(P, 0.2, 0.8), y, Z, sample_weight)
+
+        def predict_proba(self, P, Z=None):
+            return super().predict_proba(np.clip(P, 0.2, 0.8), Z)
+
+    y, p, _ = made(200, 3)
+    expected = [
+        log_loss(y[test], Clipped().fit(p[train], y[train]).predict_proba(p[test])) for train, test in KFold(4).split(p)
+    ]
+    found = refinement_decomposition(y, p, calibrator=Clipped(), cv=KFold(4))
+    assert found.refinement == pytest.approx(np.mean(expected), rel=1e-12)
 
 
 def test_labels_are_read_once_for_all_folds(monkeypatch):
