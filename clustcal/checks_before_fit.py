@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectorMixin
@@ -25,6 +26,7 @@ from sklearn.utils.validation import column_or_1d
 
 from clustcal.core.array_types import Estimator, Inputs, Labels
 from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
+from clustcal.core.user_warnings import warn_user
 from clustcal.representations.tree_models import last_step, rounds_found, stops_early, unfrozen
 
 # Steps of scikit-learn, beside those that say so themselves, each of whose columns is a function of columns that it is
@@ -79,7 +81,9 @@ def check_labels(y: ArrayLike) -> Labels:
         y = as_labels(y)  # missing values of some types of pandas cannot even be compared
     check_no_label_missing(y)
     check_no_types_mixed(y)
-    labels: Labels = column_or_1d(y, warn=True)
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        warn_user("y is a column vector; expected shape (n,), and read as that.", DataConversionWarning)
+    labels: Labels = column_or_1d(y)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     classes = np.unique(labels)

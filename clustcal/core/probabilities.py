@@ -412,11 +412,10 @@ def assign_bins(p: Floats, edges: Floats) -> Integers:
 
 
 def confidence_columns(P: Floats, kind: str) -> Integers:
-    """Return for every row the column whose probability is its confidence, shape (n,).
+    """Return for every row the column whose probability is its confidence, shape (n,), for one of KINDS.
 
     The most probable one for the kind ``"top-label"``, the second of two for ``"positive"``.
     """
-    check_one_of("kind", kind, KINDS)
     if kind == "top-label":
         return P.argmax(axis=1)
     if P.shape[1] != 2:

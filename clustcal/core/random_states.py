@@ -1,4 +1,9 @@
-"""One meaning of ``random_state`` for all that draws: what scikit-learn accepts, numpy's Generators and any seed."""
+"""One meaning of ``random_state`` for all that draws: seeds of any size, RandomState, numpy's Generators, or None.
+
+What is cloned, as calibrators are by `CalibratedClassifier` and by searches, draws from a copy, so each clone draws
+the same. None is new entropy, but where scikit-learn draws: there it is numpy's global state, as everywhere in
+scikit-learn.
+"""
 
 from __future__ import annotations
 
