@@ -172,14 +172,17 @@ def compute_judged(rows, capacity=(300, 8), arm=""):
     Returns
     -------
     computed : dict of str to Computed
-        By the id of the claim: mean and spread over seeds.
+        By the id of the claim: the mean over seeds and its error; for the spread half of the cell's band, as all
+        readings have the same.
     """
     reading = choose_reading(rows).index[0]
     run = dict(zip([*READING, "n_estimators", "max_depth", "arm"], [*reading, *capacity, arm], strict=True))
     chosen = rows[(rows[list(run)] == list(run.values())).all(axis=1)]
-    found = chosen.groupby("cluster")[list(CELLS)].agg(["mean", "std", "sem"])
+    found, half_band = chosen.groupby("cluster")[list(CELLS)].agg(["mean", "sem"]), bands(rows) / 2
     return {
-        f"stroke-clusters/{cluster}/{cell.replace('_q', '/q')}": Computed(*found.loc[cluster, cell])
+        f"stroke-clusters/{cluster}/{cell.replace('_q', '/q')}": Computed(
+            found.loc[cluster, (cell, "mean")], half_band.loc[cluster, cell], found.loc[cluster, (cell, "sem")]
+        )
         for i, cluster in enumerate(found.index)
         for j, cell in enumerate(CELLS)
         if not CHOOSING[i, j]
