@@ -156,7 +156,7 @@ class TemperatureScaling(ParametricCalibrator):
     .. math:: c_\theta(p) = \sigma(\mathrm{logit}(p) / T) \quad\text{or}\quad
         \mathrm{softmax}(\log p / T), \qquad \theta = 1 / T > 0
 
-    The parameter is 1 / T because the NLL is convex in it. T is kept between 0.01 and 100.
+    The parameter is 1 / T because the NLL is convex in it. T is kept between 0.01 and 100, with a warning at 100.
 
     Parameters
     ----------
@@ -201,6 +201,11 @@ class TemperatureScaling(ParametricCalibrator):
         return priors.temperature_prior(
             priors.smoothing_tilt(X, data.codes, data.weights) if data.n_classes == 2 else 0.0
         )
+
+    def _find(self, family: Any, X: Floats, data: CalibrationSet) -> tuple[solvers.Fit, priors.Prior | None]:
+        found, penalty = super()._find(family, X, data)
+        found.failure = found.failure or families.say_if_flattest(found.theta[0, 0])
+        return found, penalty
 
     @property
     def temperature_(self) -> float:

@@ -13,6 +13,7 @@ from scipy.special import log_softmax, softmax
 from clustcal.calibrators.base import CalibrationSet, Calibrator
 from clustcal.core import evidence
 from clustcal.core.array_types import Floats, Matrix
+from clustcal.core.families import say_if_flattest
 from clustcal.core.probabilities import Scores, log_probabilities
 
 __all__ = ["StructuredScaling"]
@@ -125,6 +126,7 @@ class StructuredScaling(Calibrator):
         matrix = _matrix_on_probabilities(base, weights) if weights.sum() >= data.n_classes else None
         blocks += [block for block in (log_matrix, matrix) if block is not None]
         found = evidence.fit(base, blocks, codes, weights)
+        found.failure = found.failure or say_if_flattest(inverse)
         found.warn()
         self.factors_, self.n_iter_ = found.factors, found.n_iter
         matrices = iter(found.thetas[2:])

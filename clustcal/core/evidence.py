@@ -14,7 +14,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from clustcal.core import priors, solvers
-from clustcal.core.families import TemperatureFamily, below_top
+from clustcal.core.families import TemperatureFamily, below_top, say_if_flattest
 from clustcal.core.user_warnings import warn_user
 
 # Updates of the strengths, whose logarithms each moves a little further than MacKay's, as they go on in that direction.
@@ -105,7 +105,7 @@ class Mixing:
 
 @dataclass
 class Found:
-    """Parameters ``thetas`` of every block, ``factors`` of their strengths, ``n_iter``, and ``failure`` as in `Fit`."""
+    """Parameters ``thetas`` of blocks, ``factors`` of their strengths, ``n_iter``, and ``failure``, what to warn of."""
 
     thetas: list
     factors: np.ndarray
@@ -113,7 +113,7 @@ class Found:
     failure: str | None = None
 
     def warn(self):
-        """Tell the user, from within a `fit`, that the optimum is not reached."""
+        """Tell the user, from within a `fit`, that the optimum is not reached, or lies at a bound."""
         if self.failure:
             warn_user(self.failure, ConvergenceWarning)
 
@@ -239,6 +239,7 @@ def near_temperature(U, codes, weights, with_matrix=False):
     matrix = matrix_on_logs(base, weights) if with_matrix else None
     blocks += [] if matrix is None else [matrix]
     found = fit(base, blocks, codes, weights)
+    found.failure = found.failure or say_if_flattest(inverse)
     thetas = found.thetas
     strengths = [block.strength * s for block, s in zip(blocks, found.factors, strict=True)]
     if with_matrix and matrix is None:

@@ -437,6 +437,17 @@ def _gram(F, w):
     return F.T @ F
 
 
+def say_if_flattest(inverse_temperature):
+    """Return a sentence for the user where 1 / T is the least that there may be, else None."""
+    least = INVERSE_TEMPERATURE_BOUNDS[0]
+    if inverse_temperature > least * (1 + 1e-6):
+        return None
+    return (
+        f"The temperature is at its bound of {1 / least:.0f}: the scores say next to nothing of the labels, or are "
+        "logits that are hundreds of times too large."
+    )
+
+
 def below_top(U):
     """Return log-probabilities less the largest of each row."""
     return U - U.max(axis=1, keepdims=True)

@@ -47,7 +47,7 @@ class Fit:
     """Parameters ``theta`` (K, p), their mean loss (K,), and the number of iterations.
 
     ``is_finite`` (K,) is False for clusters whose best parameters are infinite, so that finite ones stand in;
-    ``failure`` says why the solver stopped early, if it did.
+    ``failure`` says why the solver stopped early, if it did, or what else to warn of.
     """
 
     theta: Floats

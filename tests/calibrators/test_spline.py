@@ -87,12 +87,46 @@ def test_few_scores_and_saturated_scores():
     assert np.isfinite(extreme.predict_proba([0.0, 0.3, 1.0])).all()
 
 
-def test_clusters_and_bins_of_it():
+def labels_of(logits, rng):
+    return (rng.random(len(logits)) < expit(logits)).astype(int)
+
+
+def excess(logits, y, q):
+    """Return how much more a forecast loses than the truth, on rows that fitted nothing."""
+    return metrics.log_loss(y, q) - metrics.log_loss(y, expit(logits))
+
+
+def test_in_clusters_it_finds_the_bend_of_each():
+    """Of two groups one map flattens at the ends, the other falls in the middle: one spline misses both, Platt too."""
+    rng = np.random.default_rng(0)
+    z, groups = rng.uniform(-5, 5, 22_000), np.eye(2)[rng.integers(0, 2, 22_000)]
+    logits = np.where(groups[:, 0] == 1, 3 * np.tanh(z), z - 3 * np.tanh(z))
+    y, p, cal, new = labels_of(logits, rng), expit(z), slice(2000), slice(2000, None)
+    found = {}
+    for base in (SplineScaling(), PlattScaling()):
+        clustered = ClusteredCalibration(base, 2, shrinkage=0, temperature=0.1, random_state=0)
+        Q = clustered.fit(p[cal], y[cal], groups[cal]).predict_proba(p[new], groups[new])
+        found[type(base).__name__] = excess(logits[new], y[new], Q)
+    together = excess(logits[new], y[new], SplineScaling().fit(p[cal], y[cal]).predict_proba(p[new]))
+    assert found["SplineScaling"] < 0.5 * min(found["PlattScaling"], together)
+
+
+def test_in_bins_it_finds_the_bends_within_them():
+    """A map that swings within bins: Platt scaling in bins cannot follow, nor can one spline for all."""
+    rng = np.random.default_rng(0)
+    z = rng.uniform(-5, 5, 30_000)
+    logits = np.where(np.abs(z) > 2.2, z / 2, z + 2 * np.sin(3 * z))
+    y, p, cal, new = labels_of(logits, rng), expit(z), slice(8000), slice(8000, None)
+    binned, of_platt, together = (
+        excess(logits[new], y[new], one.fit(p[cal], y[cal]).predict_proba(p[new]))
+        for one in (BinwiseCalibration(SplineScaling()), BinwiseCalibration(PlattScaling()), SplineScaling())
+    )
+    assert binned < 0.5 * min(of_platt, together)
+
+
+def test_strong_shrinkage_leaves_clusters_with_the_spline_of_all():
     z, y = bent_data(1200)
     Z = np.column_stack([np.sign(z), z])
-    for calibrator in (ClusteredCalibration(SplineScaling(), 2, random_state=0), BinwiseCalibration(SplineScaling())):
-        Q = calibrator.fit(expit(z), y, Z).predict_proba(expit(z), Z)
-        assert metrics.log_loss(y, Q) < metrics.log_loss(y, PlattScaling().fit(expit(z), y).predict_proba(expit(z)))
     strong = ClusteredCalibration(SplineScaling(), 2, shrinkage=1e6, random_state=0).fit(expit(z), y, Z)
     np.testing.assert_allclose(
         strong.predict_proba(expit(z), Z), SplineScaling().fit(expit(z), y).predict_proba(expit(z)), atol=1e-4
