@@ -147,6 +147,20 @@ def paired(rows, ours, theirs, score="nll"):
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(["dataset", "n"])
 
 
+def verdicts(table):
+    """Say of every line of a table of `paired` how ours compares: "ahead", "behind", or "level" within the interval.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> verdicts(pd.DataFrame({"difference": [-0.2, 0.2, 0.2], "half_width": [0.1, 0.1, 0.3]})).tolist()
+    ['ahead', 'behind', 'level']
+    """
+    is_clear = table["difference"].abs() > table["half_width"]
+    words = table["difference"].lt(0).map({True: "ahead", False: "behind"})
+    return words.where(is_clear, "level")
+
+
 def read_published(folder=FOLDER):
     """Return the win rates (Brier score) of the benchmark CalArena, by ``kind`` and method, the mean of its parts."""
     table = pd.read_csv(Path(folder) / PUBLISHED).set_index(["kind", "method"])

@@ -186,6 +186,7 @@ def _one_vs_rest(calibrator):
     return _ours(clustcal.OneVsRestCalibration(calibrator))
 
 
+SOME = 6  # draws of what takes seconds with many classes, where the others take fractions of one
 METHODS = (
     Method("temperature", _ours(clustcal.TemperatureScaling()), draws=DRAWS_OF_FEW),
     Method("temperature, no prior", _ours(clustcal.TemperatureScaling(prior=None)), draws=DRAWS_OF_FEW),
@@ -205,7 +206,7 @@ METHODS = (
     Method("centred isotonic", _ours(clustcal.CentredIsotonicCalibration())),
     Method("Venn-Abers", _ours(clustcal.VennAbersCalibration()), draws=DRAWS_OF_FEW),
     Method("Platt, one vs rest", _one_vs_rest(clustcal.PlattScaling()), "multiclass"),
-    Method("spline, one vs rest", _one_vs_rest(clustcal.SplineScaling()), "multiclass"),
+    Method("spline, one vs rest", _one_vs_rest(clustcal.SplineScaling()), "multiclass", draws=SOME),
     Method("vector", _ours(clustcal.VectorScaling()), "multiclass"),
     Method("vector, no prior", _ours(clustcal.VectorScaling(prior=None)), "multiclass", few_classes=True),
     Method("matrix", _ours(clustcal.MatrixScaling()), "multiclass"),
