@@ -290,7 +290,10 @@ SHIPPED = ["adult", "credit_card_default", "stroke", "diabetes130", "diabetes130
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_twenty_rows_are_no_disaster_and_better_used_than_by_smoothed_targets_alone(name):
-    """Over ten draws and in the worst of them; the last three sets were not in view when the priors were chosen.
+    """Over ten draws and in the worst of them, where it holds: on SUPPORT2 a worst draw is 1.34 times the mean.
+
+    The last three sets were not in view when the prior of Platt scaling was chosen; variants of Beta's were compared on
+    all of them.
 
     Maximum likelihood fails both conditions, and smoothed targets without the prior of the slope the second.
     """
