@@ -24,8 +24,6 @@ LAYERS = (
     ("__main__",),
 )
 LAYER_OF = {room: layer for layer, rooms in enumerate(LAYERS) for room in rooms}
-# What is imported where it is needed, against the direction, and why.
-EXCEPTIONS = {("metrics", "calibrators"): "the calibrator that a metric takes where the user names none"}
 HEADS = {"__init__"}  # of the package, which only lists names
 
 
@@ -59,7 +57,7 @@ def test_a_room_imports_from_those_above_it(room):
     files = [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").exists() else sorted((PACKAGE / room).rglob("*.py"))
     found = {(room, other) for file in files for other in imported_rooms(file.read_text(encoding="utf-8"))}
     upward = {(one, other) for one, other in found if one != other and LAYER_OF[other] >= LAYER_OF[one]}
-    assert upward - set(EXCEPTIONS) == set()
+    assert upward == set()
 
 
 def test_an_import_from_below_is_found():
@@ -67,8 +65,3 @@ def test_an_import_from_below_is_found():
         "calibrators",
         "experiments",
     }
-
-
-def test_exceptions_are_needed():
-    for room, other in EXCEPTIONS:
-        assert any(other in imported_rooms(file.read_text()) for file in (PACKAGE / room).rglob("*.py"))

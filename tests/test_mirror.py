@@ -37,6 +37,11 @@ def test_a_module_has_a_file_of_tests_of_its_name(module):
     assert any(isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in ast.walk(tree))
 
 
+def test_no_two_files_of_tests_share_a_name():
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_exceptions_are_modules_without_a_file_of_their_name():
     for module, (file, _) in ELSEWHERE.items():
         assert module in MODULES

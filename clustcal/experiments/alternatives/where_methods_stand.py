@@ -309,7 +309,7 @@ def judge(parts, name, n, draw, methods):
     found = []
     for method in methods:
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # of thousands of fits; what a method returns is what is judged
             start = time.process_time()
             try:
                 predict = method.fit(P, y)
