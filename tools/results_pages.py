@@ -64,6 +64,9 @@ CHAPTERS = {
     "stroke-clusters": "../reproduction/stroke",
     "stroke-text": "../reproduction/stroke",
     "rejection": "../reproduction/stroke",
+    "images": "../reproduction/images",
+    "text": "../reproduction/text",
+    "deep-text": "../reproduction/text",
     "correlations": "../reproduction/which-metric",
     "correlations-text": "../reproduction/which-metric",
     "overhead": "overhead",
@@ -95,28 +98,45 @@ def state_reproduction(ledger, verdicts):
         In one line.
     """
     once = ledger[ledger["same_as"] == ""]
-    settings = once["kind"] == "setting"
-    count = {verdict: int(((once["verdict"] == verdict) & ~settings).sum()) for verdict in VERDICTS}
-    judged = once[once["verdict"].isin(JUDGED) & ~settings]
-    measured = judged["kind"] == "measured"
-    agree = judged["verdict"].isin(["match", "within tolerance"])
+    settings, others = once[once["kind"] == "setting"], once[once["kind"] != "setting"]
     of_networks = verdicts[(verdicts["role"] == JUDGED_NETWORK) & can_fail(verdicts["strength"])]
-    found = of_networks["verdict"].value_counts()
-    holds, fails, undecided, equal = (int(found.get(word, 0)) for word in RELATION_VERDICTS)
+    count = others["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
     return (
         f"The paper prints {len(ledger)} numbers, {len(once)} when one that stands in a table and in the text counts "
-        f"once. {settings.sum()} of these are settings, which ours follow and which are left out here; "
-        f"{len(judged)} others could be judged so far. In runs of our own {measured.sum()} were measured: "
-        f"{(agree & measured).sum()} agree within tolerances that were fixed beforehand, {(~agree & measured).sum()} "
-        f"differ. Of {(~measured).sum()} that were counted or computed {(agree & ~measured).sum()} "
-        f"agree. On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
-        f"be compared; of {holds + fails + undecided + equal} relations and statements judged in their place that can "
-        f"come out either way, by rules written down beforehand, {holds} hold (many of them weak: the scoreboard says "
-        f"which), {fails} fail, and {undecided + equal} are undecided or "
-        f"equal on one side. Of the rest, {count['blocked']} need data that not everybody may have, and "
-        f"{count['not attempted']} have not "
-        "been attempted."
+        f"once. {len(settings)} of these are settings, of which ours follow {_agree(settings).sum()}; they are left "
+        "out in what follows. "
+        f"{_state_judged(others[others['verdict'].isin(JUDGED)])} "
+        f"On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
+        f"be compared; {_state_relations(of_networks['verdict'].value_counts())} "
+        f"Of the rest, {count['blocked']} need data that not everybody may have, and "
+        f"{count['not attempted']} have not been attempted."
     )
+
+
+def _state_judged(judged):
+    measured, other = judged[judged["kind"] == "measured"], judged[judged["kind"] != "measured"]
+    wide = measured["strength"].str.startswith(("weak", "cannot"))
+    better = (measured["verdict"] == "better").sum()
+    return (
+        f"{len(judged)} others could be judged so far. In runs of our own {len(measured)} were measured: "
+        f"{_agree(measured).sum()} agree within tolerances that were fixed beforehand "
+        f"({(_agree(measured) & wide).sum()} of them weakly: zero, or any value at all, would have agreed too), "
+        f"{(~_agree(measured)).sum()} differ ({better} of them on the better side). "
+        f"Of {len(other)} that were counted or computed {_agree(other).sum()} agree."
+    )
+
+
+def _state_relations(found):
+    holds, fails, undecided, equal = (int(found.get(word, 0)) for word in RELATION_VERDICTS)
+    return (
+        f"of {holds + fails + undecided + equal} relations and statements judged in their place that can "
+        f"come out either way, by rules written down beforehand, {holds} hold (many of them weak: the scoreboard says "
+        f"which), {fails} fail, and {undecided + equal} are undecided or equal on one side."
+    )
+
+
+def _agree(claims):
+    return claims["verdict"].isin(["match", "within tolerance"])
 
 
 def list_entries(entries, field):
@@ -279,7 +299,7 @@ def _write_line(line):
         escape(line.kind),
         f"<code>{escape(line.recompute)}</code>" if line.recompute else "",
     ]
-    more = [line.metric, line.place, line.reason, line.strength]
+    more = [f"As read here: {line.metric}", line.place, line.reason, line.strength]
     if line.relations:
         more.append(f"Its relations: {line.relations}")
     if line.reading_verdict:

@@ -44,10 +44,14 @@ def test_the_counts_are_those_of_the_verdicts():
     agree = judged["verdict"].isin(["match", "within tolerance"])
     by_kind = agree.groupby(judged["kind"] == "measured").agg(["sum", "size"])
     assert f"prints {len(LEDGER)} numbers, {len(once)} when" in text
-    assert f"{is_setting.sum()} of these are settings" in text
+    followed = once.loc[is_setting, "verdict"] == "match"
+    assert f"{is_setting.sum()} of these are settings, of which ours follow {followed.sum()};" in text
     assert f"{len(judged)} others could be judged" in text
     assert f"{by_kind.loc[True, 'sum']} agree within" in text
-    assert f"{by_kind.loc[True, 'size'] - by_kind.loc[True, 'sum']} differ" in text
+    better = (judged["verdict"] == "better").sum()
+    assert f"{by_kind.loc[True, 'size'] - by_kind.loc[True, 'sum']} differ ({better} of" in text
+    wide = (judged["kind"] == "measured") & agree & (judged["strength"] != "")
+    assert f"({wide.sum()} of them weakly" in text
     assert f"computed {by_kind.loc[False, 'sum']} agree" in text
     rest = once[~is_setting & once["verdict"].isin(["other model", "blocked", "not attempted"])]
     assert len(once) - len(judged) - is_setting.sum() == len(rest)
