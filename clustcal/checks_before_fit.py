@@ -81,9 +81,13 @@ def check_labels(y: ArrayLike) -> Labels:
         y = as_labels(y)  # missing values of some types of pandas cannot even be compared
     check_no_label_missing(y)
     check_no_types_mixed(y)
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
-        warn_user("y is a column vector; expected shape (n,), and read as that.", DataConversionWarning)
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        # The words of scikit-learn, whose own warning would not name the line of the user.
+        warn_user("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
     labels: Labels = column_or_1d(y)
+    if len(labels) == 0:
+        raise ValueError("y is empty; expected labels of at least two classes.")
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     classes = np.unique(labels)

@@ -67,6 +67,7 @@ def test_bins_and_folds_are_left_out_where_there_are_many_classes_or_no_layers()
     assert not [name for name in design.get_global_methods(8, has_layers=False) if "CV" in name]
 
 
+@pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
 def test_methods_can_be_fitted_to_data_without_a_class():
     rng = np.random.default_rng(0)
     P, y = rng.dirichlet(np.ones(4), 300), rng.integers(3, size=300)
