@@ -109,7 +109,7 @@ def state_reproduction(ledger, verdicts):
         f"On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
         f"be compared; {_state_relations(of_networks['verdict'].value_counts())} "
         f"Of the rest, {count['blocked']} need data that not everybody may have, and "
-        f"{count['not attempted']} have not been attempted."
+        f"{count['not attempted'] or 'none'} have not been attempted."
     )
 
 

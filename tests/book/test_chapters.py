@@ -38,6 +38,22 @@ def test_runs_alone_in_a_fresh_kernel_within_60_s_and_1500_mb(chapter):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_value_in_the_text_is_made_by_a_cell(chapter):
+    outputs = [output for cell in executed(chapter).notebook.cells for output in cell.get("outputs", ())]
+    made = {output.get("metadata", {}).get("scrapbook", {}).get("name") for output in outputs}
+    text = source(chapter).read_text(encoding="utf-8")
+    assert set(re.findall(r"\{glue:\w+\}`([^`:]+)", text)) <= made
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_cell_warns(chapter):
+    """The book takes what a cell writes to stderr for a fault."""
+    outputs = [output for cell in executed(chapter).notebook.cells for output in cell.get("outputs", ())]
+    said = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+    assert said == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_figure_has_caption_name_and_alt_text(chapter):
     cells = executed(chapter).notebook.cells
     captioned = lambda cell: "figure" in cell.metadata.get("mystnb", {})
