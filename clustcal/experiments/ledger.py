@@ -172,7 +172,8 @@ def _judge_arm(rows, claims, of_networks=None, of_open_networks=None):
         found = ours.get(claim.id) if not missing else None
         gated = [name for name in _needed(claim.needs) if PAPER_DATASETS[name] in GATED]
         with_open = not _missing(claim.needs, PAPER_DATASETS | STAND_INS, available, claim.recompute)
-        open_value = stand_ins.get(claim.id) if gated and with_open else (of_open_networks or {}).get(claim.id)
+        is_mean = gated and with_open and claim.recompute != "datasets"  # counts of a set are not those of another
+        open_value = stand_ins.get(claim.id) if is_mean else (of_open_networks or {}).get(claim.id)
         lines.append(
             {
                 "ours": np.nan if found is None else found.value,
@@ -328,7 +329,7 @@ def explain(ledger, name):
         ),
         ("from the paper's other numbers", _inside(line)),
         ("its relations to others", line["relations"]),
-        ("cannot show", line["strength"]),
+        ("strength of the verdict", line["strength"]),
         ("recomputed by", RECOMPUTED_BY.get(line["recompute"], "nothing yet")),
     ]
     width = max(len(word) for word, _ in said)
@@ -347,7 +348,7 @@ def _inside(line):
     """Say what the paper's other numbers give, and whether this one follows from them."""
     if not line["consistent"]:
         return ""
-    agrees = "agrees within rounding" if line["consistent"] == "yes" else "does not agree, whatever the rounding"
+    agrees = "agrees within rounding" if line["consistent"] == "yes" else "does not agree within rounding"
     return f"{line['from_paper']:.6g}: {agrees}"
 
 

@@ -101,7 +101,7 @@ class TestExplanation:
 
     def test_a_number_that_follows_from_others_says_whether_it_does(self, full):
         lines = full.reset_index()
-        assert "3780: does not agree, whatever the rounding" in ledger.explain(lines, "protocol/points")
+        assert "3780: does not agree within rounding" in ledger.explain(lines, "protocol/points")
         assert "2.06818: agrees within rounding" in ledger.explain(lines, "overhead/deep/ratio/low")
 
     def test_a_zero_with_a_tolerance_of_a_half_is_said_to_be_unable_to_fail(self, full):
@@ -143,6 +143,9 @@ class TestLedger:
 
     def test_open_data_stand_beside_what_is_blocked(self, open_only):
         assert open_only.loc[CELL, "open"] == pytest.approx(0.2983)
+
+    def test_counts_of_a_blocked_set_have_no_stand_in(self, open_only):
+        assert open_only.loc[["datasets/LOS/samples", "datasets/WiDS/samples"], "open"].isna().all()
 
     def test_numbers_on_open_data_need_no_others(self, open_only):
         assert open_only.loc["improvement/Adult/NLL/mean", "ours"] == pytest.approx(100 * (1 - 0.2983 / 0.2997))

@@ -1,5 +1,6 @@
 """The files in `results/` that are kept by hand, and the ledger: in form, and in agreement with what they speak of."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ from clustcal.experiments.deep.further_statements import Known
 from clustcal.experiments.deep.network_tables import STAND_INS
 from clustcal.experiments.paper import load_claims
 from clustcal.experiments.store import COLUMNS
+from clustcal.experiments.tabular import tables
+from clustcal.experiments.tabular.grid import OPEN_DATASETS, PAPER_DATASETS
+from clustcal.experiments.tabular.grid import STAND_INS as STAND_INS_OF_TABLES
 from clustcal.experiments.tabular.readings import cluster_tables as clusters
-from clustcal.experiments.tabular.runs import read_rows
+from clustcal.experiments.tabular.runs import keep_complete, read_rows, read_runs
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 ERRATA = yaml.safe_load((RESULTS / "errata.yml").read_text(encoding="utf-8"))
@@ -131,3 +135,32 @@ def test_blocked_numbers_are_as_many_as_the_deviations_say():
     (entry,) = [entry for entry in DEVIATIONS if entry["id"] == "gated-data"]
     ledger_ = ledger.read_ledger(RESULTS / "claims.csv")
     assert f"{ledger_['reason'].str.contains('data use agreement').sum()} numbers are blocked" in entry["effect"]
+
+
+def test_effects_of_class_weights_and_of_the_choice_are_those_of_the_rows():
+    """Numbers of `deviations.yml` that move with every new computation of the rows."""
+    effects = {entry["id"]: entry["effect"] for entry in DEVIATIONS}
+    six = PAPER_DATASETS | STAND_INS_OF_TABLES
+    gains = []
+    for arm in ("", "weighted"):
+        rows = tables.as_paper_rows(keep_complete(read_rows(RESULTS, arm)), six)
+        gains.append(tables.improvement(rows).loc["All", ("NLL", "mean")])
+    assert f"is {gains[0]:.2f} and {gains[1]:.2f} % (0.49)" in " ".join(effects["class-weights"].split())
+    seven = read_runs(list(OPEN_DATASETS), folder=RESULTS)
+    means = [tables.improvement(seven, where).loc["All", ("NLL", "mean")] for where in ("test", "calibration")]
+    assert f"the mean gain is {means[0]:.2f} % and {means[1]:.2f} %" in effects["selection-of-pairs"]
+
+
+def test_reach_of_rounding_in_the_errata():
+    """All corners of the table of capacities: how far R squared can be off because the table is rounded."""
+    claims = load_claims().set_index("id")
+    capacities = [(n, d) for n in (100, 300, 1000) for d in (6, 8)]
+    (entry,) = [entry for entry in ERRATA if entry["id"] == "slopes"]
+    for metric, words in (("NLL", "{:.2f} to {:.2f} for NLL"), ("AUC", "{:.2f} to {:.2f} for AUC")):
+        ids = [[f"capacity/{n}/{d}/{metric}_{kind}" for n, d in capacities] for kind in ("non", "cl")]
+        gain = claims.loc[ids[0], "value"].to_numpy() - claims.loc[ids[1], "value"].to_numpy()
+        reach = claims.loc[ids[0], "half_digit"].to_numpy() + claims.loc[ids[1], "half_digit"].to_numpy()
+        size = np.prod(capacities, axis=1)
+        moved = [gain + reach * np.array(signs) for signs in product((-1, 1), repeat=6)]
+        found = [np.corrcoef(size, one)[0, 1] ** 2 for one in moved]
+        assert words.format(min(found), max(found)) in " ".join(entry["evidence"].split())

@@ -1,9 +1,10 @@
 """Which arm of the study is more probably the paper's: chosen by two of its numbers, judged by all the others.
 
-The paper's uncalibrated forecasts and its temperature scaling are biased in the mean, as those of a classifier with
-balanced class weights are and those of one without are not. Neither method can mend a biased mean, so the AdaECE of
-these two decides between the arms, and they are not judged under the arm that they chose. The other methods without
-an intercept share the bias, so that their numbers are not independent witnesses of the choice.
+The paper's uncalibrated forecasts and its temperature scaling have a large AdaECE, as those of a classifier with
+balanced class weights have, and those of one without much less. Neither method has an intercept, which forecasts
+that are wrong in the mean need, so the AdaECE of these two decides between the arms, and they are not judged under the
+arm that they chose. The other methods without an intercept share the error, so that their numbers are not independent
+witnesses.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ def choose_arm(rows, claims):
     Returns
     -------
     arm : str
-        The smallest mean of ``|log(ours / printed)|`` over `CHOOSING`; ours with open data in the place of the two
+        With the smallest mean of ``|log(ours / printed)|`` over `CHOOSING`; ours with open data in the place of the two
         data sets under use agreements, as far as they have been run.
     """
     distances = arm_distances(rows, claims)

@@ -1,7 +1,7 @@
 """What the paper's own numbers say of each other: numbers of its text, worked out from its printed tables.
 
-No run of ours is in them, so what does not agree here no data and no setting can explain. Builds on `text_numbers`,
-whose functions read the same figures off our tables.
+No run of ours is in them, so what does not agree here no data and no setting of ours can explain; the text may be about
+more than its tables, though. Builds on `text_numbers`, whose functions read the same figures off our tables.
 """
 
 import re
@@ -45,15 +45,17 @@ def compute(claims):
 
 
 def worst_rounding(claims):
-    """Return by how much each value of `compute` can be off because the numbers it is made from are rounded.
+    """Return by how much each value of `compute` can be off because the numbers it is made from are rounded, about.
 
-    Every printed number that is no count is moved by up to half of its last digit, 60 times; the largest change
-    counts.
+    Every printed number that is no count is moved by half of its last digit, up or down by a coin, 60 times; the
+    largest change counts. Of figures of many numbers the worst case may be somewhat larger.
     """
     rng, value = np.random.default_rng(0), claims["value"].to_numpy()
     half = np.where(claims["rule"] == "half digit", 0.0, claims["half_digit"])
     exact = pd.Series(compute(claims))
-    moved = [pd.Series(compute(claims.assign(value=value + half * rng.uniform(-1, 1, len(claims))))) for _ in range(60)]
+    moved = [
+        pd.Series(compute(claims.assign(value=value + half * rng.choice([-1, 1], len(claims))))) for _ in range(60)
+    ]
     return (pd.DataFrame(moved) - exact).abs().max().to_dict()
 
 

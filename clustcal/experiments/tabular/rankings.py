@@ -18,7 +18,7 @@ PLAIN_NAMES = {"ECE": "AdaECE", "fixed-bin ECE": "ECE", "mce": "MCE", "mean LCE"
 PROPER = ("NLL", "Brier")
 CALIBRATION = ("AdaECE", "ECE", "MCE", "LCE", "MLCE")
 METRICS = (*PROPER, "AUC", "Accuracy", *CALIBRATION)
-# These cannot move a forecast whose mean is wrong: they have no intercept, or do nothing.
+# These cannot set right a forecast whose mean is wrong: they have no intercept, or do nothing.
 NO_INTERCEPT = ("TS", "ensemble-TS", "Binwise-TS", "base")
 BINNED = ("Histogram Binning", "Bayesian Binning", "Isotonic", "Binwise-Platt", "Binwise-Beta", "Binwise-TS")
 TIE = 1e-12  # values that differ by rounding alone, as the AUC of increasing maps of one score does
