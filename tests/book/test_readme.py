@@ -6,6 +6,8 @@ import sys
 
 from book_sources import ROOT
 
+from clustcal.experiments.alternatives import confirmation, confirmation_tables
+
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 HEADING = "## A first calibration"
 
@@ -36,3 +38,17 @@ def test_links_lead_to_files_and_chapters_have_the_page_that_is_named():
     assert [link for link in links if not (ROOT / link).exists()] == []
     for name in re.findall(r"_build/html/([\w/-]+)\.html", TEXT):
         assert name == "index" or (ROOT / "book" / f"{name}.md").is_file()
+
+
+def test_the_gains_of_other_methods_are_those_of_the_rows():
+    of_all = confirmation_tables.methods(confirmation.read_rows())
+    ridge, clusters = of_all.loc[confirmation.PRIMARY], of_all.loc[confirmation.CLUSTERS]
+    said = re.search(
+        r"a ridge gained ([\d.]+) % in log-loss \(95 % interval ([\d.]+) to ([\d.]+)\) over the better of two global "
+        r"calibrators on (\w+) data sets, and our clusters ([\d.]+) %",
+        " ".join(TEXT.split()),
+    )
+    assert [float(said[k]) for k in (1, 2, 3, 5)] == [
+        round(value, 1) for value in (ridge["mean"], ridge["low"], ridge["high"], clusters["mean"])
+    ]
+    assert said[4] == {8: "eight"}[ridge["sets"]]
