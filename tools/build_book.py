@@ -37,7 +37,7 @@ SITE_TESTS = tuple(
     for name in (
         "site",
         "course_plan",
-        "entries",
+        "pages_of_entries",
         "moved_pages",
         "notebooks_on_site",
         "site_in_browser",

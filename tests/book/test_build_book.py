@@ -57,6 +57,10 @@ def built(project):
     return project
 
 
+def test_the_files_of_checks_of_a_site_are_there():
+    assert [file for file in build_book.SITE_TESTS if not (ROOT / file).is_file()] == []
+
+
 def test_a_site_is_current_after_its_build(built):
     assert build_book.Build(built).is_current()
 
