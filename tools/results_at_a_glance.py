@@ -63,6 +63,7 @@ def write():
             *rows,
             "",
             f"Calibration lowers the log-loss on {helps} of these {len(table)} sets. "
-            f"Clusters lower it further on {more} by more than the interval of five splits, and raise it on {less}.",
+            f"Clusters lower it further on {more} by more than the interval of five splits, "
+            f"and raise it on {less or 'none'}.",
         ]
     )

@@ -108,9 +108,14 @@ def state_reproduction(ledger, verdicts):
         f"{_state_judged(others[others['verdict'].isin(JUDGED)])} "
         f"On images and texts {count[OTHER_MODEL]} stand beside ours from other networks, whose levels cannot "
         f"be compared; {_state_relations(of_networks['verdict'].value_counts())} "
-        f"Of the rest, {count['blocked']} need data that not everybody may have, and "
-        f"{count['not attempted'] or 'none'} have not been attempted."
+        f"{_state_rest(count['blocked'], count['not attempted'])}"
     )
+
+
+def _state_rest(blocked, left):
+    if not left:
+        return f"The other {blocked} need data that not everybody may have."
+    return f"Of the rest, {blocked} need data that not everybody may have, and {left} have not been attempted."
 
 
 def _state_judged(judged):
