@@ -77,6 +77,8 @@ def write_weeks():
         read = "; ".join(f"[{title(page)}](../{page}.md)" for page in week["read"])
         exercises = ", ".join(f"{{ref}}`{words} <{label}>`" for label, words in exercise_numbers(week).items())
         assignment = f"assignment {int(week['assignment'][:2])}" if "assignment" in week else ""
+        if assignment and number == len(read_plan()["weeks"]):
+            assignment += " (a week after the lecture)"
         rows.append(
             f"| {number} | {read} ({hours['reading']:.1f} h) | {exercises} ({hours['exercises']:.1f} h) | {assignment} "
             f"| {sum(hours.values()):.1f} |"
