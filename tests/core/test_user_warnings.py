@@ -34,7 +34,7 @@ ONE_DIRECTION = np.ones((40, 2))
         (lambda: VectorScaling().fit(np.full((40, 3), 1 / 3), Y), "no label of the classes"),
         (lambda: SoftKMeans(2).fit_transform(ONE_DIRECTION), "only 1 different directions"),
         (lambda: make_pipeline(StandardScaler(with_std=False), SoftKMeans(2)).fit(ONE_DIRECTION), "only 1 different"),
-        (lambda: CalibratedClassifier(GaussianNB(), cv=2).fit(P[:, None], Y[:, None]), "column vector"),
+        (lambda: CalibratedClassifier(GaussianNB(), cv=2).fit(P[:, None], Y[:, None]), "column-vector"),
         (lambda: metrics.debiased_ece(Y, P, n_bins=40), "bins of one row"),
     ],
 )
