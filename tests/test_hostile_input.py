@@ -50,6 +50,7 @@ HOSTILE = {
     "no weight at all": ("sample_weight", 0 * WEIGHTS),
     "weights too short": ("sample_weight", WEIGHTS[:-1]),
 }
+hopeless = pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # labels do not depend on scores
 hostile = pytest.mark.parametrize(("argument", "value"), HOSTILE.values(), ids=HOSTILE)
 
 NAMES = [name for name in clustcal.__all__ if hasattr(getattr(clustcal, name), "predict_proba")]
@@ -92,7 +93,7 @@ def test_fit_refuses_it_and_fits_nothing(calibrator, argument, value):
     assert not [name for name in vars(unfitted) if name.endswith("_")]
 
 
-@pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
+@hopeless
 @pytest.mark.parametrize(
     "value", [value for argument, value in HOSTILE.values() if argument == "P" and len(value)][:-1]
 )
@@ -209,7 +210,7 @@ def test_a_parameter_that_is_nonsense_is_refused_and_leaves_nothing(name, parame
     assert not [name for name in vars(calibrator) if name.endswith("_")]
 
 
-@pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
+@hopeless
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_a_fit_that_fails_half_way_leaves_nothing_new(name, monkeypatch):
     """Whatever a fit calls last in here may fail: attributes are set once all is found."""

@@ -70,14 +70,14 @@ def week_hours(number):
 def write_weeks():
     """Return the table of the weeks as Markdown, with the hours of each and of the course."""
     rows = ["| Week | Read, and answer the quiz | Exercises | Hand in | Hours |", "|--:|---|---|---|--:|"]
-    total = 0
-    for number, week in enumerate(read_plan()["weeks"], start=1):
+    total, weeks = 0, read_plan()["weeks"]
+    for number, week in enumerate(weeks, start=1):
         hours = week_hours(number)
         total += sum(hours.values())
         read = "; ".join(f"[{title(page)}](../{page}.md)" for page in week["read"])
         exercises = ", ".join(f"{{ref}}`{words} <{label}>`" for label, words in exercise_numbers(week).items())
         assignment = f"assignment {int(week['assignment'][:2])}" if "assignment" in week else ""
-        if assignment and number == len(read_plan()["weeks"]):
+        if assignment and week is weeks[-1]:
             assignment += " (a week after the lecture)"
         rows.append(
             f"| {number} | {read} ({hours['reading']:.1f} h) | {exercises} ({hours['exercises']:.1f} h) | {assignment} "

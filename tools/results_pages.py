@@ -24,6 +24,7 @@ from clustcal.experiments.deep.verdict_strength import can_fail
 from clustcal.experiments.entries import make_title, read_entries
 from clustcal.experiments.ledger import GROUPS, JUDGED, OTHER_MODEL, VERDICTS, as_printed, read_ledger
 from clustcal.experiments.results import FOLDER
+from clustcal.experiments.verdicts import AGREES
 
 # Words of ids that do not explain themselves.
 WORDS = {
@@ -141,7 +142,7 @@ def _state_relations(found):
 
 
 def _agree(claims):
-    return claims["verdict"].isin(["match", "within tolerance"])
+    return claims["verdict"].isin(AGREES)
 
 
 def list_entries(entries, field):

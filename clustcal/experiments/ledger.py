@@ -56,12 +56,12 @@ GROUPS = {
     "correlations-text": "Correlations: text",
     "overhead": "Overhead",
 }
-# What a number is, by the first word of its id; all others are measured.
 # Counts of files that only a user can bring: ours are those of the publishers' descriptions.
 FROM_PUBLISHERS = {
     *(f"datasets/WiDS/{word}" for word in ("features", "samples")),
     *(f"datasets/{name}/samples" for name in ("BloodMNIST", "CIFAR-100")),
 }
+# What a number is, by the first word of its id; all others are measured.
 KINDS = {"toy": "computed", "toy-text": "computed", "datasets": "counted", "protocol": "setting", "settings": "setting"}
 SETTINGS = ("stroke-text/clusters", "figures/pairs", *levels.SETTINGS)
 # The same number printed a second time, by patterns of ids: it counts once.

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import stats
 
 N_SEEDS = 5  # of the paper, and of ours
-JUDGED = ("match", "within tolerance", "better", "differs")
+AGREES = ("match", "within tolerance")
+JUDGED = (*AGREES, "better", "differs")
 OTHER_MODEL = "other model"  # ours stands beside it, and cannot be expected to agree
 VERDICTS = (*JUDGED, OTHER_MODEL, "not attempted", "blocked")
 ROUNDING = 1e-9  # of the comparison with half a printed digit

@@ -25,6 +25,10 @@ def code_cells(chapter):
     return [cell for cell in jupytext.read(source(chapter)).cells if cell.cell_type == "code"]
 
 
+def outputs(chapter):
+    return [output for cell in executed(chapter).notebook.cells for output in cell.get("outputs", ())]
+
+
 def draws(cell):
     """Whether a cell shows a picture where it stands."""
     return any({"image/png", "image/svg+xml"} & set(output.get("data", ())) for output in cell.outputs)
@@ -39,8 +43,7 @@ def test_runs_alone_in_a_fresh_kernel_within_60_s_and_1500_mb(chapter):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_value_in_the_text_is_made_by_a_cell(chapter):
-    outputs = [output for cell in executed(chapter).notebook.cells for output in cell.get("outputs", ())]
-    made = {output.get("metadata", {}).get("scrapbook", {}).get("name") for output in outputs}
+    made = {output.get("metadata", {}).get("scrapbook", {}).get("name") for output in outputs(chapter)}
     text = source(chapter).read_text(encoding="utf-8")
     assert set(re.findall(r"\{glue:\w+\}`([^`:]+)", text)) <= made
 
@@ -48,8 +51,7 @@ def test_every_value_in_the_text_is_made_by_a_cell(chapter):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_cell_warns(chapter):
     """The book takes what a cell writes to stderr for a fault."""
-    outputs = [output for cell in executed(chapter).notebook.cells for output in cell.get("outputs", ())]
-    said = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+    said = [output.text for output in outputs(chapter) if output.output_type == "stream" and output.name == "stderr"]
     assert said == []
 
 

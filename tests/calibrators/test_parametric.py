@@ -26,6 +26,7 @@ from tests.calibrators.interface import CHECKS, make_data, name_of
 from tests.calibrators.interface import fit as fit_quietly
 
 LIKELIHOOD = [PlattScaling(prior=None), TemperatureScaling(prior=None), BetaCalibration(prior=None)]
+hopeless = pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # labels do not depend on scores
 BINARY = [PlattScaling(), TemperatureScaling(), BetaCalibration(), QuadraticScaling(), *LIKELIHOOD]
 MULTICLASS = [
     TemperatureScaling(),
@@ -135,7 +136,7 @@ class TestBinary:
             repeated = clone(calibrator).fit(np.repeat(p, counts), np.repeat(y, counts))
         np.testing.assert_allclose(weighted.predict_proba(p), repeated.predict_proba(p), atol=1e-6)
 
-    @pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
+    @hopeless
     @settings(max_examples=25, deadline=None)
     @given(seed=st.integers(0, 10**6))
     def test_order_of_rows_does_not_matter(self, calibrator, seed):
@@ -152,7 +153,7 @@ class TestBinary:
             clone(calibrator).fit(P[:, ::-1], 1 - y).predict_proba(P[:, ::-1]), Q[:, ::-1], atol=1e-9
         )
 
-    @pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
+    @hopeless
     def test_scores_of_exactly_0_and_1_are_accepted(self, calibrator):
         p, y = [0.0, 0.0, 0.2, 0.8, 1.0, 1.0], [0, 1, 0, 1, 1, 0]
         assert np.isfinite(clone(calibrator).fit(p, y).predict_proba(p)).all()
@@ -167,7 +168,7 @@ def test_scores_that_point_the_wrong_way_leave_no_decreasing_map():
     np.testing.assert_allclose(fitted.predict_proba(p)[:, 1], y.mean(), atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:The temperature is at its bound")  # the labels do not depend on the scores
+@hopeless
 @pytest.mark.parametrize("calibrator", [TemperatureScaling(), BetaCalibration()])
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
