@@ -19,6 +19,7 @@ from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import OPEN_DATASETS
 from clustcal.experiments.tabular.readings.represent import READINGS, represent
+from clustcal.experiments.tabular.readings.shared_centroids import share_centroids
 from clustcal.experiments.tabular.readings.stopped_fits import stopped_forecast
 from clustcal.experiments.tabular.readings.study_command import say_outcome, study_parser
 from clustcal.experiments.tabular.units import Part, Unit, known_rows
@@ -111,9 +112,11 @@ def run_unit(data, unit, readings):
         found = {(method.name, BASELINE, ""): _global_forecast(method, cal, test) for method in _global_methods()}
         for name in dict.fromkeys(reading.representation for reading in readings):
             Z_cal, Z_test = represent(name, model, X_cal, X_test, unit.seed)
+            centroids = {}
             for reading in readings:
                 if reading.representation == name:
-                    found |= _clustered_forecasts(reading, cal._replace(Z=Z_cal), test._replace(Z=Z_test), unit.seed)
+                    parts = cal._replace(Z=Z_cal), test._replace(Z=Z_test)
+                    found |= _clustered_forecasts(reading, *parts, unit.seed, centroids)
     common |= {f"n_{name}": len(rows) for name, rows in protocol.split(data.y, unit.seed)._asdict().items()}
     common |= {"versions": describe_versions(), "commit": describe_commit()}
     names = ("calibrator", "representation", "settings")
@@ -170,12 +173,13 @@ def _global_forecast(method, cal, test):
     return method.make(0).fit(cal.P, cal.y).predict_proba(test.P)
 
 
-def _clustered_forecasts(reading, cal, test, seed):
+def _clustered_forecasts(reading, cal, test, seed, centroids):
     """Return the forecasts of the paper's three clustered families under one reading, by their keys in the store."""
     found = {}
     for method in get_methods():
         if method.clustered == "SHAP":  # the clustered method of each family; its Z is ours to choose
-            calibrator = method.make(seed).set_params(**dict(reading.changes)).fit(cal.P, cal.y, cal.Z)
+            calibrator = method.make(seed).set_params(**dict(reading.changes))
+            calibrator = share_centroids(calibrator, centroids).fit(cal.P, cal.y, cal.Z)
             if reading.iterations is None:
                 Q = calibrator.predict_proba(test.P, test.Z)
             else:
