@@ -116,9 +116,9 @@ def by_bandwidth(rows, claims):
 
 def main(arguments=None):
     """Run the command."""
-    options = study_parser(__spec__.name, __doc__).parse_args(arguments)
+    options = study_parser(__spec__.name, __doc__, LocalErrorStudy.names).parse_args(arguments)
     store = open_store(options.results)
-    outcome = runner.run(LocalErrorStudy(), store, jobs=options.jobs)
+    outcome = runner.run(LocalErrorStudy(tuple(options.datasets)), store, jobs=options.jobs)
     say_outcome(outcome, store)
 
 

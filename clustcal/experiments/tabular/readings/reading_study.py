@@ -157,9 +157,7 @@ def read(folder=FOLDER, arm=""):
 
 def main(arguments=None):
     """Run the command."""
-    parser = study_parser(__spec__.name, __doc__)
-    parser.add_argument("--datasets", nargs="+", default=list(OPEN_DATASETS), metavar="NAME")
-    options = parser.parse_args(arguments)
+    options = study_parser(__spec__.name, __doc__, OPEN_DATASETS).parse_args(arguments)
     store = Store(options.results / "readings")
     outcome = run(store, jobs=options.jobs, names=tuple(options.datasets))
     say_outcome(outcome, store)

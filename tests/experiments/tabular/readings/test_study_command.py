@@ -15,6 +15,15 @@ def test_options_have_defaults_and_are_read():
     assert vars(parser.parse_args(["--jobs", "2", "--results", "here"])) == {"jobs": 2, "results": Path("here")}
 
 
+def test_data_sets_can_be_chosen_and_others_are_refused_by_name(capsys):
+    parser = study_parser("package.module", "What it does.", ("adult", "stroke"))
+    assert parser.parse_args([]).datasets == ["adult", "stroke"]
+    assert parser.parse_args(["--datasets", "stroke"]).datasets == ["stroke"]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--datasets", "adlut"])
+    assert "'adlut' (choose from" in capsys.readouterr().err
+
+
 def test_the_last_word_counts_units_and_names_the_folder(capsys):
     say_outcome(SimpleNamespace(done=3, complete=4), SimpleNamespace(folder=Path("results") / "readings"))
     said = capsys.readouterr().out
