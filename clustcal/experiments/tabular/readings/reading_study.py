@@ -18,7 +18,7 @@ from clustcal.experiments.provenance import describe_commit, describe_versions
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.store import Store
 from clustcal.experiments.tabular.grid import OPEN_DATASETS
-from clustcal.experiments.tabular.readings.represent import READINGS, represent
+from clustcal.experiments.tabular.readings.represent import READINGS, Rows
 from clustcal.experiments.tabular.readings.shared_centroids import share_centroids
 from clustcal.experiments.tabular.readings.stopped_fits import stopped_forecast
 from clustcal.experiments.tabular.readings.study_command import say_outcome, study_parser
@@ -110,8 +110,9 @@ def run_unit(data, unit, readings):
     with threadpool_limits(1):
         model, (X_cal, X_test), cal, test, common = read_parts(data, unit)
         found = {(method.name, BASELINE, ""): _global_forecast(method, cal, test) for method in _global_methods()}
+        rows = Rows(model, X_cal, X_test, unit.seed)
         for name in dict.fromkeys(reading.representation for reading in readings):
-            Z_cal, Z_test = represent(name, model, X_cal, X_test, unit.seed)
+            Z_cal, Z_test = READINGS[name](rows)
             centroids = {}
             for reading in readings:
                 if reading.representation == name:

@@ -1,9 +1,9 @@
 """The representations of rows under other readings of "coverage", and those of the paper's protocol.
 
-Each function takes a fitted pipeline and returns the representation of the calibration and of the test part.
+Each reading is a function of `Rows` and returns the representation of the calibration and of the test part.
 """
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
@@ -14,61 +14,86 @@ from clustcal.experiments import protocol
 from clustcal.representations.tree_models import xgboost_predict
 
 
-def represent(name, model, X_cal, X_test, seed):
-    """Return one representation of both parts.
+class Rows:
+    """The rows of both parts and the model that sees them; what several readings need is computed once.
 
     Parameters
     ----------
-    name : str
-        One of `READINGS`.
     model : Pipeline
         As :func:`clustcal.experiments.protocol.train_model` returns it.
     X_cal, X_test : DataFrame
         Rows of the raw data.
     seed : int
         Of the SVD.
+    """
+
+    def __init__(self, model, X_cal, X_test, seed):
+        self.model, self.seed = model, seed
+        self.raw = X_cal, X_test
+        self._embedded = {}
+
+    @cached_property
+    def leaves(self):
+        """The number of the leaf of every row in every tree, shape (n, T), of both parts."""
+        return tuple(_leaves(self.model, X) for X in self.raw)
+
+    @cached_property
+    def leaf_indicators(self):
+        """Sparse, of both parts: which leaves a row reaches."""
+        return _indicators(*self.leaves)
+
+    @cached_property
+    def path_indicators(self):
+        """Sparse, of both parts: which nodes but the roots are on the paths of a row."""
+        parents = _parents(self.model[-1])
+        depth = max(_depth(parents), 1)
+        return _indicators(*(_paths(nodes, parents, depth) for nodes in self.leaves), n_trees=parents.shape[0])
+
+    def embed(self, indicators, weigh, n_components):
+        """Weigh one of the kinds of indicators, bring its rows to unit length, and compress them."""
+        key = indicators, weigh, n_components
+        if key not in self._embedded:
+            self._embedded[key] = _embed(*getattr(self, indicators), self.seed, weigh, n_components)
+        return self._embedded[key]
+
+
+def represent(name, model, X_cal, X_test, seed):
+    """Return one representation of both parts; see `READINGS` for its names and `Rows` for the rest.
 
     Returns
     -------
     Z_cal, Z_test : ndarray
     """
-    return READINGS[name](model, X_cal, X_test, seed)
+    return READINGS[name](Rows(model, X_cal, X_test, seed))
 
 
-def as_printed(name, model, X_cal, X_test, seed):
+def as_printed(name, rows):
     """One of the three of the protocol."""
-    representation = protocol.make_representation(name, model, seed)
+    representation = protocol.make_representation(name, rows.model, rows.seed)
+    X_cal, X_test = rows.raw
     return representation.fit_transform(X_cal), representation.transform(X_test)
 
 
-def coverage(model, X_cal, X_test, seed, *, weigh="idf", n_components=protocol.N_COMPONENTS, centred=False):
+def coverage(rows, *, weigh="idf", n_components=protocol.N_COMPONENTS, centred=False):
     """Leaf indicators with other weights of the leaves, fewer components, or with the mean row taken off.
 
     ``weigh`` is ``"idf"``, ``"one"``, or ``"cover"``, the share of the calibration rows in a leaf.
     """
-    leaves = [_leaves(model, X) for X in (X_cal, X_test)]
-    return _embed(*_indicators(*leaves), seed, weigh, n_components, centred)
+    return _less_mean(rows.embed("leaf_indicators", weigh, n_components), centred)
 
 
-def path_nodes(model, X_cal, X_test, seed, *, weigh="one", centred=True):
+def path_nodes(rows, *, weigh="one", centred=True):
     """Indicators of every node on a row's path in place of its last one, the leaf."""
-    parents = _parents(model[-1])
-    leaves = [_leaves(model, X) for X in (X_cal, X_test)]
-    depth = max(_depth(parents), 1)
-    flat = [_paths(nodes, parents, depth) for nodes in leaves]
-    return _embed(*_indicators(*flat, n_trees=parents.shape[0]), seed, weigh, protocol.N_COMPONENTS, centred)
+    return _less_mean(rows.embed("path_indicators", weigh, protocol.N_COMPONENTS), centred)
 
 
-def leaf_values(model, X_cal, X_test, seed, *, centred=False):
+def leaf_values(rows, *, centred=False):
     """What each tree adds to the score: one column per tree."""
-    booster = model[-1].get_booster()
-    tables = booster.trees_to_dataframe()
+    tables = rows.model[-1].get_booster().trees_to_dataframe()
     is_leaf = tables["Feature"] == "Leaf"
     values = np.zeros((tables["Tree"].max() + 1, tables["Node"].max() + 1))
     values[tables.loc[is_leaf, "Tree"], tables.loc[is_leaf, "Node"]] = tables.loc[is_leaf, "Gain"]
-    Z_cal, Z_test = (np.take_along_axis(values, _leaves(model, X).T, axis=1).T for X in (X_cal, X_test))
-    mean = Z_cal.mean(axis=0) if centred else 0.0
-    return Z_cal - mean, Z_test - mean
+    return _less_mean([np.take_along_axis(values, leaves.T, axis=1).T for leaves in rows.leaves], centred)
 
 
 READINGS = {
@@ -142,13 +167,18 @@ def _ones(columns, found, n_columns):
     return C
 
 
-def _embed(C_cal, C_test, seed, weigh, n_components, centred):
-    """Weigh the columns, bring rows to unit length, and compress; ``centred`` takes off the calibration part's mean."""
+def _embed(C_cal, C_test, seed, weigh, n_components):
+    """Weigh the columns, bring rows to unit length, and compress."""
     n, share = C_cal.shape[0], np.asarray(C_cal.mean(axis=0)).ravel()
     weights = {"idf": np.log((n + 1) / (n * share + 1)) + 1, "one": np.ones_like(share), "cover": share}[weigh]
     scale = sparse.diags_array(weights.astype(np.float32))
     A_cal, A_test = (normalize(C @ scale) for C in (C_cal, C_test))
     svd = TruncatedSVD(min(n_components, *A_cal.shape), random_state=seed)
-    Z_cal, Z_test = svd.fit_transform(A_cal), svd.transform(A_test)
+    return svd.fit_transform(A_cal), svd.transform(A_test)
+
+
+def _less_mean(parts, centred):
+    """Take the calibration part's mean row off both parts, if that is asked for."""
+    Z_cal, Z_test = parts
     mean = Z_cal.mean(axis=0) if centred else 0.0
     return np.asarray(Z_cal - mean, dtype=float), np.asarray(Z_test - mean, dtype=float)

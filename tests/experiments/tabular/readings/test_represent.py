@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from clustcal.experiments import protocol
 from clustcal.experiments.tabular.readings import represent as module
-from clustcal.experiments.tabular.readings.represent import READINGS, represent
+from clustcal.experiments.tabular.readings.represent import READINGS, Rows, represent
 from tests.experiments.made_up import make_data
 
 pytest.importorskip("xgboost")
@@ -59,7 +59,7 @@ def test_every_reading_gives_finite_rows_of_one_width(name, model, rows):
 
 def test_paths_are_those_of_the_printed_trees(model, rows):
     """The cosine of two rows is the share of nodes, roots aside, that their paths have in common."""
-    Z, _ = module.path_nodes(model, *rows, 0, centred=False)
+    Z, _ = module.path_nodes(Rows(model, *rows, 0), centred=False)
     prepared = model[:-1].transform(rows[0])
     paths = [{(t, node) for t, path in enumerate(walk(model, row)) for node in path[1:]} for row in prepared[:12]]
     common = np.array([[len(a & b) for b in paths] for a in paths])
@@ -77,7 +77,7 @@ def test_leaf_values_add_up_to_the_score(model, rows):
 
 def test_own_coverage_is_the_packages(model, rows):
     """Other axes are allowed: angles and lengths are not."""
-    ours, theirs = (module.coverage(model, *rows, 0), represent("coverage", model, *rows, seed=0))
+    ours, theirs = (module.coverage(Rows(model, *rows, 0)), represent("coverage", model, *rows, seed=0))
     for mine, reference in zip(ours, theirs, strict=True):
         assert_allclose(mine @ mine.T, reference @ reference.T, atol=1e-4)
 
@@ -87,6 +87,13 @@ def test_centred_rows_have_mean_zero(model, rows):
         if "centred" in name:
             Z_cal, _ = represent(name, model, *rows, seed=0)
             assert_allclose(Z_cal.mean(axis=0), 0, atol=1e-5)
+
+
+def test_readings_of_the_same_rows_are_those_of_rows_of_their_own(model, rows):
+    shared = Rows(model, *rows, 0)
+    for name, reading in READINGS.items():
+        for together, alone in zip(reading(shared), represent(name, model, *rows, seed=0), strict=True):
+            assert_array_equal(together, alone)
 
 
 def test_unreached_leaves_are_left_out():
