@@ -123,6 +123,7 @@ def test_with_many_classes_the_costly_families_are_run_in_few_cells():
     assert {(layer, K): f for layer, K, f in design.get_cells(100, ["a"], 1)}["a", 50] == ("TS",)
     assert all("Dirichlet" not in f for _, _, f in design.get_cells(1000, ["a"], 0))
     assert design.get_cells(1000, ["a"], 1) == []
+    assert not any("Dirichlet" in name for name in design.get_global_methods(1000, has_layers=True))
 
 
 KILLED = """
