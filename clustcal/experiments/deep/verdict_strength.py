@@ -23,7 +23,7 @@ STATEMENTS = {
     ("dirichlet-reference-code", ""): f"{CANNOT_FAIL}, nearly: one estimator in two programs, and an 'or' in the rule",
     ("cone-geometry", "a"): f"{WEAK}: any cosine above that of Stroke would pass, a cone or not",
     ("cone-geometry", "b"): f"{WEAK}: any silhouette above that of Stroke would pass",
-    ("cone-geometry", "c"): f"{WEAK}: of mean gaps, not at one forecast; grows with the rows, which are those of the fit",
+    ("cone-geometry", "c"): f"{WEAK}: of mean gaps, not at one forecast; grows with the rows, those of the fit",
     (
         "confidence-signal",
         "a",
