@@ -3,7 +3,6 @@
 Builds on `network_tables` for ours beside the paper's, and on `judgement` for verdicts.
 """
 
-import numpy as np
 import pandas as pd
 
 from clustcal.experiments.deep import design, judgement
@@ -13,6 +12,7 @@ from clustcal.experiments.deep.verdict_noise import find_interval
 from clustcal.experiments.results import FOLDER
 
 NOT_RUN = "not run yet"
+ONE_SPLIT = "(one split)"
 READINGS = {
     "uniform": "equal width",
     "quantile": "equal mass",
@@ -37,7 +37,8 @@ def show_scores(compared, dataset, digits=3):
     Returns
     -------
     shown : DataFrame of str
-        One line per method; ours is a mean over the splits with its standard deviation over them.
+        One line per method; ours is a mean over the splits with its standard deviation over them. Of one split that is
+        said.
     """
     part = compared.loc[dataset]
     shown = {}
@@ -60,7 +61,9 @@ def show_choices(compared, dataset):
 def show_accuracy(compared, dataset):
     """Return the accuracy of a data set, ours beside the paper's, as text."""
     part = compared.loc[dataset]
-    ours = [_with_spread(value, np.nan, 3) for value in part["Acc", "ours"]]
+    ours = [
+        _with_spread(*pair, 3, shows_spread=False) for pair in zip(part["Acc", "ours"], part["Acc", "sd"], strict=True)
+    ]
     return pd.DataFrame({"paper": part["Acc", "paper"].map("{:.3f}".format), "ours": ours}, index=part.index)
 
 
@@ -98,7 +101,7 @@ def show_statements(ids, folder=FOLDER):
     for name in ids:
         for row in verdicts[verdicts["id"] == name].itertuples():
             line = {"says": rules[name]["says"], "part": row.part or NONE, "ours": row.ours, "verdict": row.verdict}
-            other = f"{row.arm}: {row.arm_verdict} ({row.arm_ours})" if row.arm else NONE
+            other = f"{row.arm}: {row.arm_verdict} ({row.arm_ours})" if row.arm and row.arm_ours else NONE
             lines.append(line | {"cannot show": row.strength or NONE, "another reading": other})
     return pd.DataFrame(lines)
 
@@ -212,10 +215,12 @@ def find_local_gains(table, families):
     return pd.DataFrame(lines).T
 
 
-def _with_spread(value, spread, digits):
+def _with_spread(value, spread, digits, *, shows_spread=True):
     if pd.isna(value):
         return NOT_RUN
-    return f"{value:.{digits}f}" + ("" if pd.isna(spread) else f" ± {spread:.{digits}f}")
+    if pd.isna(spread):  # no standard deviation of one split; means of five beside it are of other rows
+        return f"{value:.{digits}f} {ONE_SPLIT}"
+    return f"{value:.{digits}f}" + (f" ± {spread:.{digits}f}" if shows_spread else "")
 
 
 def _number(value):

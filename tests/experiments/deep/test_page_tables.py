@@ -32,8 +32,20 @@ def test_ours_is_shown_with_its_spread(compared):
     compared.loc[("IMDB", "Platt"), ("Brier", "ours")] = 0.0981
     shown = page_tables.show_scores(compared, "IMDB")
     assert shown.loc["Platt", ("NLL", "ours")] == "0.312 ± 0.010"
-    assert shown.loc["Platt", ("Brier", "ours")] == "0.098"
+    assert shown.loc["Platt", ("Brier", "ours")] == "0.098 (one split)"  # which has no standard deviation
     assert page_tables.count_run(compared, "IMDB") == 1
+
+
+def test_an_accuracy_of_one_split_is_not_taken_for_a_mean(compared):
+    compared.loc[("IMDB", "Platt"), [("Acc", "ours"), ("Acc", "sd")]] = 0.8249, 0.0104
+    compared.loc[("IMDB", "Beta"), ("Acc", "ours")] = 0.8266
+    shown = page_tables.show_accuracy(compared, "IMDB")["ours"]
+    assert (shown["Platt"], shown["Beta"]) == ("0.825", "0.827 (one split)")
+
+
+def test_a_reading_that_says_nothing_is_not_shown():
+    other = page_tables.show_statements(["ece-against-nll-share"]).set_index("part")["another reading"]
+    assert other["ImageNet"] == page_tables.NONE != other["Emotion"]
 
 
 def test_statements_have_the_words_of_the_rules():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from clustcal import ClusteredCalibration, TemperatureScaling
-from clustcal.experiments.deep import further_statements, statements
+from clustcal.experiments.deep import design, further_statements, statements
 from clustcal.experiments.deep.relations import find_relations
-from clustcal.experiments.deep.verdict_strength import STATEMENTS, can_fail, describe_relation
+from clustcal.experiments.deep.verdict_strength import FEW_K, STATEMENTS, can_fail, describe_relation
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,9 @@ def test_temperatures_and_their_mixtures_keep_the_most_probable_class():
         ("images/CIFAR-100/Dirichlet/NLL/sign against base", ""),  # printed higher
         ("text/Emotion/Vector clustered/NLL/ratio to global", "weak"),  # printed .0063
         ("text/Emotion/TS clustered/NLL/ratio to global", ""),  # printed -.0127
+        ("images/CIFAR-100/Vector clustered/K/choice", "weak"),
+        ("images/CIFAR-100/Vector clustered/shrinkage/choice", ""),
+        ("images/CIFAR-100/TS clustered/K/choice", ""),
         ("text/Emotion/Acc/first", "weak"),  # five of nine
         ("text/Emotion/NLL/first", ""),
     ],
@@ -41,6 +44,13 @@ def test_temperatures_and_their_mixtures_keep_the_most_probable_class():
 def test_a_relation_is_marked(strengths, name, starts):
     found = strengths.loc[name, "strength"]
     assert found.startswith(starts) if starts else found == ""
+
+
+def test_a_choice_is_marked_where_the_design_leaves_few_clusterings():
+    run = [design.get_cells(100, ("pooled",), seed) for seed in design.SEEDS]
+    for family in ("Vector", "Dirichlet", "TS"):
+        chosen_from = {K for cells in run[1:] for _, K, families in cells if family in families}
+        assert (("CIFAR-100", f"{family} clustered") in FEW_K) == (chosen_from <= {4, 10})
 
 
 def test_every_mark_of_a_statement_is_about_one_that_is_judged():
