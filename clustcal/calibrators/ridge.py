@@ -85,8 +85,9 @@ class RidgeCalibration(Calibrator):
     a forecast at will, then centred, and divided by one number for each representation: columns that vary little stay
     small. A sparse Z becomes dense.
 
-    **Precisions** are those under which the labels are most probable, by Laplace's approximation. With H the Hessian at
-    the optimum, and :math:`m_k` coefficients (columns times L, with L > 2 classes), MacKay's update is
+    **Precisions** are, with c = 0, those under which the labels are most probable, by Laplace's approximation and
+    MacKay's, which takes H as it stands though it moves with the precisions. With H the Hessian at the optimum, and
+    :math:`m_k` coefficients (columns times L, with L > 2 classes), his update is
 
     .. math:: \lambda_k \leftarrow \frac{m_k - \lambda_k \, \mathrm{tr} (H^{-1})_{kk} + 2 c}{\lvert \gamma_k \rvert^2},
 
@@ -94,11 +95,11 @@ class RidgeCalibration(Calibrator):
     most 40 times. A representation that ends at the upper bound is dropped. Above 2,000 parameters the trace leaves out
     the covariances between the coefficients of different classes.
 
-    **Caution** is a prior: the update finds the mode in :math:`\log \lambda` of the evidence times :math:`\lambda^c`,
-    which is the limit of a Gamma distribution of shape c whose mean goes to infinity. As :math:`\lambda \le 10^4 n`, it
-    stands for the proper one of mean :math:`10^4 n`. Under that prior the coefficients together have Student's
-    distribution with 2 c degrees of freedom, Cauchy's by default, and scale :math:`1 / \sqrt{10^4 n}`: very probably
-    next to nothing, and if not, of any size.
+    **Caution** is a prior: the update looks, by the same approximations, for the mode in :math:`\log \lambda` of
+    the evidence times :math:`\lambda^c`, which is the limit of a Gamma distribution of shape c whose mean goes to
+    infinity. As :math:`\lambda \le 10^4 n`, it stands for the proper one of mean :math:`10^4 n`. Under that prior
+    the coefficients together have Student's distribution with 2 c degrees of freedom, Cauchy's by default, and scale
+    :math:`1 / \sqrt{10^4 n}`: very probably next to nothing, and if not, of any size.
 
     **Moment conditions.** On the calibration rows, with their weights,
 

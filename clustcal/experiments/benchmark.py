@@ -9,6 +9,7 @@ each a Python file and its rows, in ``entries/``. Builds on `load_scores`.
 import argparse
 import copy
 import inspect
+import sys
 import traceback
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ REPRESENTATIONS = shipped_scores.REPRESENTATIONS
 COLUMNS = ("version", "method", "dataset", "seed", "nll", "brier", "auc", "ada_ece", "seconds")
 RESAMPLES, LEVEL = 4000, 0.95
 SUM_TOLERANCE = 1e-3
+ENTRY_MODULE = "clustcal_entry_"  # before the name of a file, so that none hides a module of another package
 
 
 class Entrant(NamedTuple):
@@ -84,10 +86,11 @@ def read_entrant(path):
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"calibrator is {str(path)!r}, which is no file; expected a Python file with a calibrator.")
-    spec = spec_from_file_location(path.stem, path)
+    spec = spec_from_file_location(f"{ENTRY_MODULE}{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ValueError(f"calibrator is {str(path)!r}; expected a Python file, with a name that ends in .py.")
     module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses and pickle look for it
     with _blamed_on(path, f"{path.name} cannot be read"):
         spec.loader.exec_module(module)
     holder, make = _maker(module, path)

@@ -133,6 +133,16 @@ def test_a_class_may_be_named_calibrator(tmp_path):
     assert isinstance(entrant.make(), PlattScaling)
 
 
+def test_a_dataclass_with_annotations_that_are_not_evaluated_takes_part(tmp_path):
+    text = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass\nclass Mine:\n"
+        "    shift: float = 0.0\n    def fit(self, P, y): ...\n    def predict_proba(self, P): return P\n"
+    )
+    (row,) = benchmark.run(benchmark.read_entrant(write(tmp_path, text)), [("a", 0)], scores)
+    given = scores("a", 0)
+    assert row["nll"] == pytest.approx(log_loss(given.y_test, given.P_test))
+
+
 def test_standings_by_hand():
     """Mean gains 15, 20 / 3 and 0: mine is worst on b, other on a, Platt everywhere the same."""
     table = benchmark.standings(made_up_rows())
