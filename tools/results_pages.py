@@ -49,9 +49,9 @@ WORDS = {
 COLUMNS = (
     "Where",
     "Number",
+    "Verdict",  # before the numbers: a phone shows three columns
     "Printed",
     "Ours ± SD",
-    "Verdict",
     "If as noisy",
     "Class weights",
     "Open data",
@@ -291,10 +291,10 @@ def _write_line(line):
     where = f'<a href="../{chapter}.html">{escape(GROUPS[group])}</a>' if chapter else GROUPS[group]
     function = RECOMPUTED_BY.get(line.recompute, "").removeprefix("clustcal.").removeprefix("experiments.")
     cells = [
+        escape(line.verdict),
         # "Adult, features" need not be "14 features".
         escape(line.printed if line.unit in name else _printed(line)),
         escape(ours),
-        escape(line.verdict),
         escape(line.noise_verdict),
         escape(weighted),
         escape(open_data),

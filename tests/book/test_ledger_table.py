@@ -57,6 +57,6 @@ def test_the_table_is_sorted_by_keyboard(page):
         button.focus()
         page.page.keyboard.press("Enter")
         assert page.run("document.querySelector('.ledger-searched [aria-sort]').ariaSort") == direction
-        printed = page.run(f"{SHOWN}.map((row) => parseFloat(row.cells[2].textContent))")
+        printed = page.run(f"{SHOWN}.map((row) => parseFloat(row.cells[3].textContent))")
         assert printed == sorted(printed, reverse=direction == "descending")
     assert page.errors == []
