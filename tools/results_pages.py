@@ -22,7 +22,16 @@ from clustcal.experiments.deep.judgement import JUDGED as JUDGED_NETWORK
 from clustcal.experiments.deep.judgement import read_verdicts
 from clustcal.experiments.deep.verdict_strength import can_fail
 from clustcal.experiments.entries import make_title, read_entries
-from clustcal.experiments.ledger import GROUPS, JUDGED, OTHER_MODEL, VERDICTS, as_printed, read_ledger
+from clustcal.experiments.ledger import (
+    GROUPS,
+    JUDGED,
+    OTHER_MODEL,
+    RECOMPUTED_BY,
+    VERDICTS,
+    as_printed,
+    find_chapter,
+    read_ledger,
+)
 from clustcal.experiments.results import FOLDER
 from clustcal.experiments.verdicts import AGREES
 
@@ -40,9 +49,9 @@ WORDS = {
 COLUMNS = (
     "Where",
     "Number",
+    "Verdict",  # before the numbers: a phone shows three columns
     "Printed",
     "Ours ± SD",
-    "Verdict",
     "If as noisy",
     "Class weights",
     "Open data",
@@ -51,27 +60,6 @@ COLUMNS = (
 )
 OPENING, README_WIDTH = "The paper prints ", 132  # of the statement in the README
 RELATION_VERDICTS = ("holds", "fails", "undecided", "equal or not")
-# The chapter that shows the numbers of a group, beside the page of the ledger.
-CHAPTERS = {
-    "toy": "../theory/when-ece-misranks",
-    "toy-text": "../theory/when-ece-misranks",
-    "datasets": "../reproduction/protocol-and-data",
-    "protocol": "../reproduction/protocol-and-data",
-    "settings": "../reproduction/protocol-and-data",
-    "performance": "../reproduction/tabular-results",
-    "capacity": "../reproduction/tabular-results",
-    "improvement": "../reproduction/tabular-results",
-    "figures": "../reproduction/tabular-results",
-    "stroke-clusters": "../reproduction/stroke",
-    "stroke-text": "../reproduction/stroke",
-    "rejection": "../reproduction/stroke",
-    "images": "../reproduction/images",
-    "text": "../reproduction/text",
-    "deep-text": "../reproduction/text",
-    "correlations": "../reproduction/which-metric",
-    "correlations-text": "../reproduction/which-metric",
-    "overhead": "overhead",
-}
 SCRIPT = (
     '<link rel="stylesheet" href="../_static/ledger-table.css"><script defer src="../_static/ledger-table.js"></script>'
 )
@@ -211,8 +199,10 @@ def write_ledger(ledger, searched=True):
     head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
     body = "".join(_write_line(line) for line in ledger.itertuples())
     table = f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    kind = ' class="ledger ledger-searched"' if searched else ' class="ledger"'
-    return f"<div{kind}>{table}</div>" + (SCRIPT if searched else "")
+    kind, label = ("ledger ledger-searched", "The ledger") if searched else ("ledger", "The ledger, in part")
+    # It scrolls in its box, and the keyboard must reach it.
+    box = f'<div class="{kind}" tabindex="0" role="region" aria-label="{label}">{table}</div>'
+    return box + (SCRIPT if searched else "")
 
 
 def write_statements(statements, verdicts):
@@ -263,8 +253,12 @@ def _flat(value):
 
 
 def _as_text(value):
-    """Set running text so that Markdown takes every sign of it for itself."""
-    return re.sub(r"([\\`*_{}\[\]<>#|$~^@])", r"\\\1", str(value).strip().replace("+-", "±"))
+    """Set running text so that Markdown takes every sign of it for itself, but for code between backticks."""
+    parts = str(value).strip().replace("+-", "±").split("`")
+    if len(parts) % 2 == 0:  # a backtick without its second is a sign like others
+        parts = ["`".join(parts)]
+    escape_signs = lambda part: re.sub(r"([\\`*_{}\[\]<>#|$~^@])", r"\\\1", part)
+    return "".join(f"`{part}`" if n % 2 else escape_signs(part) for n, part in enumerate(parts))
 
 
 def _verdict(line):
@@ -285,7 +279,7 @@ def _name(name):
 
 
 def _write_line(line):
-    """Write one number as a row; what has no column is in the title of its name, which the search finds too."""
+    """Write one number as a row; what has no column unfolds under its name, and the search finds it too."""
     group = line.id.split("/")[0]
     ours = as_printed(line.ours, line.half_digit) + (
         f" ± {as_printed(line.sd, line.half_digit)}" if line.sd > 0 else ""
@@ -293,25 +287,27 @@ def _write_line(line):
     name = _name(line.id)
     weighted = f"{as_printed(line.weighted, line.half_digit)} {line.weighted_verdict}".strip()
     open_data = as_printed(line.open, line.half_digit)
-    where = f'<a href="{CHAPTERS[group]}.html">{escape(GROUPS[group])}</a>' if group in CHAPTERS else GROUPS[group]
+    chapter = find_chapter(line.id)
+    where = f'<a href="../{chapter}.html">{escape(GROUPS[group])}</a>' if chapter else GROUPS[group]
+    function = RECOMPUTED_BY.get(line.recompute, "").removeprefix("clustcal.").removeprefix("experiments.")
     cells = [
+        escape(line.verdict),
         # "Adult, features" need not be "14 features".
         escape(line.printed if line.unit in name else _printed(line)),
         escape(ours),
-        escape(line.verdict),
         escape(line.noise_verdict),
         escape(weighted),
         escape(open_data),
         escape(line.kind),
-        f"<code>{escape(line.recompute)}</code>" if line.recompute else "",
+        f"<code>{function.replace('.', '.<wbr>')}</code>" if function else "",
     ]
     more = [f"As read here: {line.metric}", line.place, line.reason, line.strength]
     if line.relations:
         more.append(f"Its relations: {line.relations}")
     if line.reading_verdict:
         more.append(f"under the chosen reading {as_printed(line.reading, line.half_digit)} {line.reading_verdict}")
-    title = escape(f"{line.id}: " + " ".join(f"{text}." for text in more if text))
-    what = f'<td>{where}</td><th scope="row" title="{title}">{escape(name)}</th>'
+    unfolds = f"<code>{escape(line.id)}</code> {escape(' '.join(f'{text}.' for text in more if text))}"
+    what = f'<td>{where}</td><th scope="row"><details><summary>{escape(name)}</summary>{unfolds}</details></th>'
     return f"<tr>{what}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 

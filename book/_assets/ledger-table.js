@@ -25,8 +25,9 @@ if (typeof document !== "undefined") {
     const heads = [...table.tHead.rows[0].cells];
     const body = table.tBodies[0];
     const rows = [...body.rows].map((element) => {
-      const cells = [...element.cells].map((cell) => cell.textContent.trim());
-      return { element, cells, text: (cells.join(" ") + " " + element.cells[1].title).toLowerCase() };
+      // A name unfolds into more, which is searched, and by which nothing is sorted.
+      const cells = [...element.cells].map((cell) => (cell.querySelector("summary") ?? cell).textContent.trim());
+      return { element, cells, text: (cells.join(" ") + " " + element.cells[1].textContent).toLowerCase() };
     });
     const controls = document.createElement("div");
     controls.className = "ledger-controls";
@@ -48,9 +49,6 @@ if (typeof document !== "undefined") {
     const count = Object.assign(document.createElement("p"), { className: "ledger-count" });
     count.setAttribute("role", "status");
     box.before(controls, count);
-    box.tabIndex = 0;
-    box.setAttribute("role", "region");
-    box.setAttribute("aria-label", "The ledger");
 
     function show() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);

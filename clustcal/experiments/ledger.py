@@ -101,6 +101,18 @@ RECOMPUTED_BY = {
     "rejection": f"{_TABULAR}.stroke.rejection",
     "deep": "clustcal.experiments.deep.levels.compute",
 }
+# The chapter that a number belongs to, by patterns of ids; the first that fits.
+CHAPTERS = (
+    (r"toy/.+|toy-text/.+|settings/toy.+", "theory/when-ece-misranks"),
+    (r"figures/(K7|no-shrinkage)/.+|settings/sensitivity/.+|protocol/shrinkage", "reproduction/robustness"),
+    (r"performance/.+|capacity/.+|improvement/.+|figures/.+|settings/interval", "reproduction/tabular-results"),
+    (r"stroke-clusters/.+|stroke-text/.+|rejection/.+|settings/diagram/.+", "reproduction/stroke"),
+    (r"images/.+|settings/(resnet|dirichlet|grid)/.+|deep-text/(splits|share)", "reproduction/images"),
+    (r"text/.+|deep-text/.+|settings/distilbert/.+", "reproduction/text"),
+    (r"correlations/.+|correlations-text/.+", "reproduction/which-metric"),
+    (r"overhead/.+", "appendix/overhead"),
+    (r"datasets/.+|protocol/.+|settings/.+", "reproduction/protocol-and-data"),
+)
 FEWEST_DECIMALS = 4  # of a number so small that it is better written with an exponent
 LARGE_ERROR = 0.5  # of calibration: that of forecasts as wrong as those of the toy example can be
 SHOWN_IDS = 8  # of those that begin as one that is not there
@@ -331,9 +343,22 @@ def explain(ledger, name):
         ("its relations to others", line["relations"]),
         ("strength of the verdict", line["strength"]),
         ("recomputed by", RECOMPUTED_BY.get(line["recompute"], "nothing yet")),
+        ("chapter of the book", find_chapter(name)),
     ]
     width = max(len(word) for word, _ in said)
     return "\n".join([name, *(f"  {word:{width}}  {text}" for word, text in said if text)])
+
+
+def find_chapter(name):
+    """Return the chapter of the book that the number with this id belongs to, as a path without ending.
+
+    Examples
+    --------
+    >>> from clustcal.experiments.ledger import find_chapter
+    >>> find_chapter("figures/K7/NLL"), find_chapter("figures/wins/NLL")
+    ('reproduction/robustness', 'reproduction/tabular-results')
+    """
+    return next((chapter for pattern, chapter in CHAPTERS if re.fullmatch(pattern, name)), "")
 
 
 def _near(name, ids):
