@@ -1,7 +1,8 @@
-"""The methods that are compared: what each makes of scores, labels and representations, in three groups.
+"""The methods that are compared: what each makes of scores, labels and representations, in four groups.
 
 ``post`` work on the calibration part alone and come from this package; ``libraries`` do so and come from others, or
-take long; ``retrained`` fit classifiers anew. Builds on `base_models` and on `methods`.
+take long; ``rival`` is the plainest that many would try first, run after the others; ``retrained`` fit classifiers
+anew. Builds on `base_models` and on `methods`.
 """
 
 from collections.abc import Callable
@@ -37,11 +38,12 @@ from clustcal import (
     VennAbersCalibration,
 )
 from clustcal.core.probabilities import logits
-from clustcal.experiments import protocol
+from clustcal.experiments import benchmark, protocol
 from clustcal.experiments.alternatives import base_models
 from clustcal.experiments.methods import Uncalibrated
+from clustcal.experiments.results import FOLDER
 
-GROUPS = ("post", "libraries", "retrained")
+GROUPS = ("post", "libraries", "rival", "retrained")
 FOLDS = 5
 # Clusters mixed in logits: their number and the temperature of the memberships.
 MIXED = {"n_clusters": 4, "temperature": 0.1}
@@ -126,6 +128,14 @@ def boosted(case):
         return expit(start(case.P_test))
     model = xgb.train(settings, rows, int(history.argmin()) + 1)
     return model.predict(xgb.DMatrix(X_test, base_margin=start(case.P_test), nthread=1)).astype(float)
+
+
+def logistic_by_folds(case):
+    """Return the forecast of the benchmark's entry of that kind: one strength, chosen by folds, for all columns."""
+    entrant = benchmark.read_entrant(FOLDER / "benchmark" / "entries" / "by_folds.py")
+    names = entrant.needs
+    calibrator = entrant.make().fit(case.P_cal, case.y_cal, [case.Z_cal[name] for name in names])
+    return calibrator.predict_proba(case.P_test, [case.Z_test[name] for name in names])[:, 1]
 
 
 def stopped_on_calibration(case):
@@ -237,6 +247,7 @@ ALTERNATIVES = {
         Alternative("MCGrad", "libraries", ("shap", "coverage"), mcgrad),
         Alternative("Venn-Abers (venn-abers)", "libraries", (), venn_abers_library),
         Alternative("logistic (probmetrics)", "libraries", (), probmetrics("logistic")),
+        Alternative("logistic by folds", "rival", ("shap", "coverage"), logistic_by_folds),
         Alternative("stopped + Platt", "retrained", (), stopped_on_calibration),
         Alternative("retrained as it is", "retrained", (), retrained),
         Alternative("retrained in folds", "retrained", (), retrained_in_folds),
