@@ -90,9 +90,11 @@ def methods(rows, names=None):
 
 
 def everybodys_sets(rows):
-    """Return the rows of the data sets on which every method of all groups has every seed."""
+    """Return the rows of the data sets on which every method that has rows, and of every group, has every seed."""
     counts = rows[rows["nll"].notna()].groupby("dataset").size()
-    return rows[rows["dataset"].isin(counts.index[counts == len(ALTERNATIVES) * len(study.SEEDS)])]
+    groups = {ALTERNATIVES[name].group for name in rows["method"].unique()}
+    needed = [one.name for one in ALTERNATIVES.values() if one.group in groups | {"post", *_OTHERS}]
+    return rows[rows["dataset"].isin(counts.index[counts == len(needed) * len(study.SEEDS)])]
 
 
 def split_gains(rows):
