@@ -176,14 +176,16 @@ def judge_claims(options: Namespace) -> int:
     if options.id:
         print(ledger.explain(ledger.read_ledger(path), options.id))
         return 0
+    print("Judging every number of the paper ...", file=sys.stderr)
     deep = Known(options.results)
+    verdicts = judgement.judge_all(deep)
     fresh = ledger.make_ledger(
         read_rows(options.results),
         weighted=read_rows(options.results, "weighted"),
         clusters=clusters.read(options.results),
         deep=deep,
+        verdicts=verdicts,
     )
-    verdicts = judgement.judge_all(deep)
     print(ledger.summarise(fresh).to_string())
     print(f"\nRelations of images and texts:\n{judgement.summarise(verdicts).to_string()}")
     if not options.check:

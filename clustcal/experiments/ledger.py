@@ -120,7 +120,7 @@ MINUS = "\N{MINUS SIGN}"
 ROUNDING = 1e-9
 
 
-def make_ledger(rows, claims=None, weighted=None, clusters=None, deep=None):
+def make_ledger(rows, claims=None, weighted=None, clusters=None, deep=None, verdicts=None):
     """Judge every number of the paper.
 
     Parameters
@@ -135,6 +135,8 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None, deep=None):
         The clusters of Stroke under every reading, see `clustcal.experiments.tabular.readings.cluster_tables`.
     deep : further_statements.Known, optional
         What the results hold of images and texts.
+    verdicts : DataFrame, optional
+        The verdicts on relations, as `judgement.judge_all` makes them of ``deep``, for a caller that needs them too.
 
     Returns
     -------
@@ -168,7 +170,7 @@ def make_ledger(rows, claims=None, weighted=None, clusters=None, deep=None):
         pd.DataFrame([_compare_inside(claim, inside, rounding) for claim in claims.itertuples(index=False)]),
         _second_arm(weighted, claims, by_arm.to_numpy()),
         _chosen_reading(clusters, claims),
-        _relations(deep, claims),
+        _relations(judgement.judge_all(deep) if verdicts is None and deep is not None else verdicts, claims),
     ]
     return pd.concat(frames, axis=1)
 
@@ -254,9 +256,9 @@ def _chosen_reading(clusters, claims):
     return pd.DataFrame(lines)
 
 
-def _relations(deep, claims):
+def _relations(verdicts, claims):
     """Count the verdicts on the relations that a number is part of."""
-    counts = {} if deep is None else judgement.count_by_cell(judgement.judge_all(deep))
+    counts = {} if verdicts is None else judgement.count_by_cell(verdicts)
     return pd.DataFrame({"relations": [counts.get(name, "") for name in claims["id"]]})
 
 
