@@ -6,8 +6,9 @@ import pytest
 from clustcal import LocalRecalibration, PlattScaling, metrics
 from clustcal.datasets import load_scores
 from clustcal.experiments.entries import read_entries
+from clustcal.experiments.paper import load_claims
 from clustcal.experiments.results import FOLDER
-from clustcal.experiments.tabular.readings import forensics, reading_study
+from clustcal.experiments.tabular.readings import forensics, own_local_errors, reading_study
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,15 @@ def test_largest_local_errors_in_each_representation(effects):
     )
     expected = f"{coverage:.2f} in coverage, {shap:.2f} in SHAP values and {features:.2f} in the features"
     assert expected in effects["lce-is-mlce"]
+
+
+def test_local_errors_of_each_method_in_its_own_representation(effects):
+    tables = [own_local_errors.by_bandwidth(own_local_errors.read(arm=arm), load_claims()) for arm in ("", "weighted")]
+    for table in tables:
+        ours = table.drop("paper").loc[:0.5]
+        assert ((ours["Coverage"] < ours["SHAP"]) & (ours["SHAP"] < ours["Data"])).all()
+    largest = max(table.drop("paper")["Coverage"].max() for table in tables)
+    assert f"coverage stays below {largest + 0.005:.2f} on average" in effects["lce-is-mlce"]
 
 
 def test_bins_of_the_adaptive_error(effects):
