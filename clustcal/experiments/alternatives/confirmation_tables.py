@@ -8,7 +8,7 @@ import pandas as pd
 from clustcal.experiments.alternatives import alternatives_study as study
 from clustcal.experiments.alternatives import confirmation
 from clustcal.experiments.alternatives.confirmation import BASELINES, BESIDE, PRIMARY
-from clustcal.experiments.alternatives.lineup import ALTERNATIVES
+from clustcal.experiments.alternatives.lineup import ALTERNATIVES, GROUPS
 from clustcal.experiments.results import FOLDER
 
 MUCH = 0.5  # percent of the log-loss: a loss of more is counted
@@ -27,7 +27,7 @@ def completeness(folder=FOLDER):
     rows = study.open_store(folder).read(arm=None)
     groups = rows["method"].map(lambda name: ALTERNATIVES[name].group)
     runs = rows.groupby(["arm", "base_model", groups, "dataset"]).size()
-    needed = {group: sum(one.group == group for one in ALTERNATIVES.values()) for group in ("post", *_OTHERS)}
+    needed = {group: sum(one.group == group for one in ALTERNATIVES.values()) for group in GROUPS}
     lines = {}
     for arm in study.ARMS:
         for model in study.BASE_MODELS:
@@ -90,11 +90,9 @@ def methods(rows, names=None):
 
 
 def everybodys_sets(rows):
-    """Return the rows of the data sets on which every method that has rows, and of every group, has every seed."""
+    """Return the rows of the data sets on which every method of all groups has every seed."""
     counts = rows[rows["nll"].notna()].groupby("dataset").size()
-    groups = {ALTERNATIVES[name].group for name in rows["method"].unique()}
-    needed = [one.name for one in ALTERNATIVES.values() if one.group in groups | {"post", *_OTHERS}]
-    return rows[rows["dataset"].isin(counts.index[counts == len(needed) * len(study.SEEDS)])]
+    return rows[rows["dataset"].isin(counts.index[counts == len(ALTERNATIVES) * len(study.SEEDS)])]
 
 
 def split_gains(rows):
@@ -250,9 +248,6 @@ def best_map(table):
 def paired(table, first, second):
     """Return the difference of two gains by data set, with the interval of splits that overlap."""
     return confirmation.by_set(table[first] - table[second])
-
-
-_OTHERS = ("libraries", "retrained")
 
 
 def _pick(table, columns):
