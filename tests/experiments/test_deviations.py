@@ -1,6 +1,5 @@
 """Numbers in the list of deviations: computed again from the scores that the package ships, or from stored rows."""
 
-import pandas as pd
 import pytest
 
 from clustcal import LocalRecalibration, PlattScaling, metrics
@@ -64,17 +63,10 @@ def test_bins_of_the_adaptive_error(effects):
     assert f"{few:.4f}, {ten:.4f}, {fifteen:.4f} and {many:.4f} with 5, 10, 15 and 20 bins" in effects["bins-of-ece"]
 
 
-def gains_of_platt(arm):
-    """Return the gain over the global method in percent, by reading (lines) and data set."""
-    plain = reading_study.read(arm=arm).query("settings == ''")
-    parts = {name: forensics.gain_signatures(part, lambda one, _: one) for name, part in plain.groupby("dataset")}
-    return pd.DataFrame({name: {k: v["Platt"].mean() for k, v in part.items()} for name, part in parts.items()})
-
-
 def test_gains_of_readings_of_coverage(effects):
     said = effects["centred-coverage"]
     names = ["coverage", "coverage, centred", "coverage, centred, r = 16", "shap"]
-    printed, weighted = (gains_of_platt(arm).loc[names] for arm in ("", "weighted"))
+    printed, weighted = (forensics.gains_by_set(reading_study.read(arm=arm)).loc[names] for arm in ("", "weighted"))
     assert printed.shape[1] == weighted.shape[1] == 7
     as_it_is, centred, few, shap = (f"{value:.2f}" for value in printed.mean(axis=1))
     assert f"{as_it_is} % as it is, {centred} % with the mean row taken off, and {few} % with that" in said

@@ -130,3 +130,23 @@ def gain_signatures(rows, choose):
         name: of_setting.pivot_table("gain", "seed", "calibrator")
         for name, of_setting in gains.groupby("setting", sort=False)
     }
+
+
+def gains_by_set(rows, family="Platt"):
+    """Return the mean gain in percent of one family under every reading, by data set, nothing else changed.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As for `gain_signatures`.
+    family : str
+
+    Returns
+    -------
+    gains : DataFrame
+        In lines the readings, in columns the data sets; nan where a reading was not run.
+    """
+    plain = rows[rows["settings"] == ""]
+    of_sets = {name: gain_signatures(part, lambda reading, _: reading) for name, part in plain.groupby("dataset")}
+    means = {name: {reading: each[family].mean() for reading, each in one.items()} for name, one in of_sets.items()}
+    return pd.DataFrame(means)

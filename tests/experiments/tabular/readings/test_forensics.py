@@ -64,6 +64,14 @@ def test_gains_are_those_over_the_global_method_of_the_family():
     assert_allclose(found["SHAP"]["Platt"], 100 * (1 - 0.2983 / 0.2998), rtol=1e-9)
 
 
+def test_gains_by_set_are_of_one_family_with_nothing_else_changed():
+    rows = make_paper_rows(["adult", "stroke"]).assign(settings="")
+    changed = rows[rows["representation"] == "SHAP"].assign(settings="temperature=0.1", nll=0.01)
+    found = forensics.gains_by_set(pd.concat([rows, changed]), "Platt")
+    assert list(found) == ["adult", "stroke"]
+    assert_allclose(found.loc["SHAP"], 100 * (1 - 0.2983 / 0.2998), rtol=1e-9)
+
+
 def test_clusters_have_28_numbers():
     cells = dict.fromkeys(CELLS, 1.0)
     run = {"n_estimators": 300, "max_depth": 8, "arm": "", "representation": "shap", "normalize": "False"}
