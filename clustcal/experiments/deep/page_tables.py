@@ -11,7 +11,7 @@ from clustcal.experiments.deep.network_tables import CLUSTERED, PAPER_TEMPERATUR
 from clustcal.experiments.deep.verdict_noise import find_interval
 from clustcal.experiments.results import FOLDER
 
-NOT_RUN = "not run yet"
+NOT_RUN = "not run"
 ONE_SPLIT = "(one split)"
 READINGS = {
     "uniform": "equal width",
