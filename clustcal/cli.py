@@ -277,7 +277,7 @@ def _add_alternatives(studies: "_SubParsersAction[ArgumentParser]") -> None:
         nargs="+",
         default=["post"],
         metavar="METHOD",
-        help="post (on the calibration part), libraries (of others), rival, retrained, or names; default: post",
+        help="post (on the calibration part), libraries (of others), rival, cheap, retrained, or names; default: post",
     )
     one.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="units at a time; default: cores")
     _add_results(one)

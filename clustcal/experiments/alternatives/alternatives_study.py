@@ -140,8 +140,8 @@ def run_unit(data, unit, wanted):
         training = process_time() - start
         X_cal, X_test = data.X.iloc[parts.calibration], data.X.iloc[parts.test]
         P_cal, P_test = (model.predict_proba(X)[:, 1].astype(float) for X in (X_cal, X_test))
-        needs_any = any(one.needs for one in wanted)
-        Z, extraction = base_models.represent(model, X_cal, X_test, unit.seed) if needs_any else ({}, {})
+        needs = dict.fromkeys(need for one in wanted for need in one.needs)
+        Z, extraction = base_models.represent(model, X_cal, X_test, unit.seed, needs)
         sides = ({name: pair[side] for name, pair in Z.items()} for side in (0, 1))
         case = Case(
             P_cal, data.y[parts.calibration], P_test, *sides, unit.seed, data, parts, unit.base_model, weighting

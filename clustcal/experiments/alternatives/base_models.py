@@ -1,8 +1,9 @@
 """The classifiers whose scores the alternatives correct, and what each says about the rows: scores, representations.
 
-Builds on `protocol` for splits and preparation.
+Builds on `protocol` for splits and preparation, and on `cheap_representations`.
 """
 
+from functools import partial
 from importlib import import_module
 from time import process_time
 from typing import Any, NamedTuple
@@ -11,10 +12,12 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Bunch
 
 from clustcal import datasets
 from clustcal.experiments import protocol
+from clustcal.experiments.alternatives.cheap_representations import path_contributions, staged_margins
 from clustcal.representations import LeafCoverage
 
 # Sets that packages ship, by the number of their rows: that of scikit-learn, and the survey on affairs of statsmodels.
@@ -99,24 +102,35 @@ def train(data, rows, base_model, seed, arm="", stop_on=None):
     return Pipeline([*preparation.steps, ("classifier", last)])
 
 
-def represent(model, X_cal, X_test, seed):
-    """Return the representations of both parts and what each took.
+def represent(model, X_cal, X_test, seed, names=("shap", "coverage", "raw")):
+    """Return representations of both parts and what each took.
+
+    Parameters
+    ----------
+    model : fitted Pipeline
+    X_cal, X_test : frame
+    seed : int
+    names : sequence of str
+        ``shap``, ``coverage`` (64 components), ``raw``, the features that the model sees, and of the cheap
+        representations ``paths`` and ``stages``.
 
     Returns
     -------
     Z : dict of str to pair of ndarray
-        ``shap``, ``coverage`` (64 components) and ``raw``, the features that the model sees; of both parts.
+        The representations of both parts.
     seconds : dict of str to float
     """
     makers = {
         "shap": protocol.make_representation("shap", model, seed),
         "coverage": LeafCoverage(model, N_COMPONENTS, random_state=seed),
         "raw": protocol.make_representation("data", model, seed),
+        "paths": FunctionTransformer(partial(path_contributions, model)),
+        "stages": FunctionTransformer(partial(staged_margins, model)),
     }
     Z, seconds = {}, {}
-    for name, maker in makers.items():
+    for name in names:
         start = process_time()
-        Z[name] = maker.fit_transform(X_cal), maker.transform(X_test)
+        Z[name] = makers[name].fit_transform(X_cal), makers[name].transform(X_test)
         seconds[name] = process_time() - start
     return Z, seconds
 

@@ -89,12 +89,6 @@ def methods(rows, names=None):
     return pd.DataFrame.from_dict(lines, orient="index").sort_values("mean", ascending=False)
 
 
-def everybodys_sets(rows):
-    """Return the rows of the data sets on which every method of all groups has every seed."""
-    counts = rows[rows["nll"].notna()].groupby("dataset").size()
-    return rows[rows["dataset"].isin(counts.index[counts == len(ALTERNATIVES) * len(study.SEEDS)])]
-
-
 def split_gains(rows):
     """Return the gain of every method split in two: less miscalibration, and more discrimination (CORP).
 
@@ -169,8 +163,16 @@ def true_excess(rows, names):
     return table.loc[[name for name in study.DATASETS if name in table.index]]
 
 
-def across_models(name=PRIMARY, folder=FOLDER):
+def across_models(name=PRIMARY, minus=None, folder=FOLDER):
     """Return the gain of a method over data sets for every base model and for balanced weights, where there are rows.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    minus : str, optional
+        Another method, whose gain is taken off split by split.
+    folder : path
 
     Returns
     -------
@@ -181,12 +183,12 @@ def across_models(name=PRIMARY, folder=FOLDER):
     arms = [(model, study.PLAIN) for model in study.BASE_MODELS] + [(study.MAIN_MODEL, study.WEIGHTED)]
     for model, arm in arms:
         rows = confirmation.read_rows(folder, arm=arm, base_model=model)
-        if not rows.empty:
-            values = confirmation.gains(rows)[name]
-            counted = values[~values.index.get_level_values("dataset").isin(BESIDE)]
-            if len(counted):
-                worst = counted.groupby(level="dataset").mean().min()
-                lines[f"{model}, {arm}" if arm else model] = confirmation.over_sets(values) | {"worst": worst}
+        if {name, minus or name} <= set(rows["method"]):
+            table = confirmation.gains(rows)
+            values = table[name] - table[minus] if minus else table[name]
+            means = confirmation.means_of_sets(values)
+            if len(means):
+                lines[f"{model}, {arm}" if arm else model] = confirmation.over_sets(values) | {"worst": means.min()}
     return pd.DataFrame.from_dict(lines, orient="index")
 
 

@@ -1,8 +1,8 @@
-"""The methods that are compared: what each makes of scores, labels and representations, in four groups.
+"""The methods that are compared: what each makes of scores, labels and representations, in five groups.
 
 ``post`` work on the calibration part alone and come from this package; ``libraries`` do so and come from others, or
-take long; ``rival`` is the plainest that many would try first, run after the others; ``retrained`` fit classifiers
-anew. Builds on `base_models` and on `methods`.
+take long; ``rival`` is the plainest that many would try first, and ``cheap`` are ridges on representations that take
+no time, both run after the others; ``retrained`` fit classifiers anew. Builds on `base_models` and on `methods`.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ from clustcal.experiments.alternatives import base_models
 from clustcal.experiments.methods import Uncalibrated
 from clustcal.experiments.results import FOLDER
 
-GROUPS = ("post", "libraries", "rival", "retrained")
+GROUPS = ("post", "libraries", "rival", "cheap", "retrained")
 FOLDS = 5
 # Clusters mixed in logits: their number and the temperature of the memberships.
 MIXED = {"n_clusters": 4, "temperature": 0.1}
@@ -248,6 +248,11 @@ ALTERNATIVES = {
         Alternative("Venn-Abers (venn-abers)", "libraries", (), venn_abers_library),
         Alternative("logistic (probmetrics)", "libraries", (), probmetrics("logistic")),
         Alternative("logistic by folds", "rival", ("shap", "coverage"), logistic_by_folds),
+        ours("ridge coverage", RIDGE, "coverage", group="cheap"),
+        ours("ridge paths", RIDGE, "paths", group="cheap"),
+        ours("ridge paths+coverage", RIDGE, "paths", "coverage", group="cheap"),
+        ours("ridge stages", RIDGE, "stages", group="cheap"),
+        ours("ridge stages+coverage", RIDGE, "stages", "coverage", group="cheap"),
         Alternative("stopped + Platt", "retrained", (), stopped_on_calibration),
         Alternative("retrained as it is", "retrained", (), retrained),
         Alternative("retrained in folds", "retrained", (), retrained_in_folds),

@@ -1,8 +1,5 @@
 """The tables of the pages on the alternatives, on rows made by hand and on the stored ones."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,7 +93,19 @@ def test_completeness_counts_what_is_there(tmp_path):
     assert table["complete"].sum() == 1
     models = confirmation_tables.across_models(folder=tmp_path)
     assert models.index.tolist() == [study.MAIN_MODEL]
-    assert confirmation_tables.everybodys_sets(confirmation.read_rows(tmp_path)).empty
+
+
+def test_a_difference_across_models_by_hand(tmp_path):
+    """The ridge gains 10 % on one model and 20 % on another, where its rival gains 15 %; the first has no rival."""
+    main = {"Platt": {"nll": 1.0}, "Beta": {"nll": 1.1}, PRIMARY: {"nll": 0.9}}
+    other = main | {PRIMARY: {"nll": 0.8}, "logistic by folds": {"nll": 0.85}}
+    put(tmp_path, rows_of(main), rows_of(other).assign(base_model="xgb-100x3"))
+    gained = confirmation_tables.across_models(folder=tmp_path)
+    assert gained["mean"].to_dict() == pytest.approx({study.MAIN_MODEL: 10, "xgb-100x3": 20})
+    assert gained["worst"].to_dict() == pytest.approx({study.MAIN_MODEL: 10, "xgb-100x3": 20})
+    apart = confirmation_tables.across_models(minus="logistic by folds", folder=tmp_path)
+    assert apart["mean"].to_dict() == pytest.approx({"xgb-100x3": 5})
+    assert apart["sets"].tolist() == [2]
 
 
 def test_sets_on_which_a_method_is_ahead_leave_out_what_stands_beside():
@@ -148,20 +157,3 @@ def test_parts_of_stored_gains_add_up():
     calibration, refinement = confirmation_tables.split_gains(rows)
     gains = confirmation.gains(rows)
     np.testing.assert_allclose(calibration + refinement, gains, atol=1e-8)
-
-
-def test_the_readme_says_what_the_rows_say():
-    readme = " ".join((Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8").split())
-    pattern = r"A ridge, .*? gained ([\d.]+) % .*?interval ([\d.]+) to ([\d.]+)\) .*? our clusters gained ([\d.]+) %"
-    printed = [float(number) for number in re.search(pattern, readme).groups()]
-    rows = confirmation.read_rows()
-    gains = confirmation.gains(rows)
-    ridge = confirmation.over_sets(gains[PRIMARY])
-    clusters = confirmation.over_sets(gains[confirmation.CLUSTERS])
-    assert printed == [round(value, 1) for value in (ridge["mean"], ridge["low"], ridge["high"], clusters["mean"])]
-    assert "on eight data sets" in readme
-    assert ridge["sets"] == 8
-    of_full = confirmation_tables.methods(confirmation_tables.everybodys_sets(rows))
-    assert of_full.index[0] == "retrained in folds"
-    assert "On trees that were stopped in time no gain over the sets was confirmed." in readme
-    assert confirmation_tables.across_models().loc["xgb-stopped-4", "verdict"] == "open"
