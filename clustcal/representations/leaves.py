@@ -21,7 +21,7 @@ from clustcal.core.random_states import as_random_state, check_random_state
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
-    catboost_rounds,
+    boosting_rounds,
     catboost_threads,
     check_range,
     check_that_xgboost_has_trees,
@@ -230,7 +230,7 @@ def _leaves_of_scikit_learn(trees: Estimator, X: Inputs, iteration_range: tuple[
 
 
 def _leaves_of_catboost(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> NDArray[Any]:
-    start, end = catboost_rounds(trees, iteration_range)
+    start, end = boosting_rounds(trees, iteration_range)
     return trees.calc_leaf_indexes(X, ntree_start=start, ntree_end=end, thread_count=catboost_threads(trees))
 
 

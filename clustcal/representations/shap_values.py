@@ -21,16 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Floats, Inputs
 from clustcal.core.parameters import check_one_of
-from clustcal.representations.features import names_behind
 from clustcal.representations.tree_models import (
     LEAF_MODELS,
     TreeRepresentation,
+    boosting_rounds,
     catboost_pool,
-    catboost_rounds,
     check_that_xgboost_has_trees,
     lightgbm_predict,
+    names_of_contributions,
     package_of,
-    split_model,
     xgboost_booster,
     xgboost_predict,
 )
@@ -116,7 +115,7 @@ class ShapValues(TreeRepresentation):
         self,
         model: Estimator = None,
         iteration_range: tuple[int, int] | None = None,
-        method: Literal["auto", "path_dependent", "woodelf"] = "auto",
+        method: Literal["auto", "xgboost", "woodelf", "shap"] = "auto",
     ) -> None:
         self.model = model
         self.iteration_range = iteration_range
@@ -148,7 +147,7 @@ class ShapValues(TreeRepresentation):
         _check_shap_method(trees, rows, self.method)
         _, base = _shap_with_base(trees, rows[:1], self.iteration_range)
         self.base_value_ = base if len(base) > 1 else float(base[0])
-        self._names = _names_behind_steps(self.model, rows)
+        self._names = names_of_contributions(self.model, rows, trees.classes_)
         self.n_features_in_ = np.shape(X)[1]
         return self
 
@@ -166,21 +165,10 @@ class ShapValues(TreeRepresentation):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
         check_is_fitted(self)
-        if np.ndim(self.base_value_) == 0:
-            return self._names
-        classes = split_model(self.model)[1].classes_
-        return np.array([f"{label}:{name}" for label in classes for name in self._names], dtype=object)
+        return self._names
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         _check_model(trees, n_classes, X, self.method, self.iteration_range)
-
-
-def _names_behind_steps(model: Estimator, X: Inputs) -> NDArray[Any]:
-    """Return the names of the features that the trees see."""
-    steps, _ = split_model(model)
-    if hasattr(X, "columns"):
-        return np.asarray(X.columns, dtype=object)
-    return names_behind(steps, X.shape[1])
 
 
 def _shap_with_base(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None) -> tuple[Floats, Any]:
@@ -219,7 +207,7 @@ def _contributions_of_lightgbm(
 def _contributions_of_catboost(
     trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None
 ) -> tuple[Floats, Any]:
-    start, end = catboost_rounds(trees, iteration_range)
+    start, end = boosting_rounds(trees, iteration_range)
     pool = catboost_pool(trees, X)
     if (start, end) != (0, trees.tree_count_):
         trees = trees.copy()

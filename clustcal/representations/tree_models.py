@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Inputs
+from clustcal.representations.features import names_behind
 
 # scikit-learn's classifiers with a public `apply`; histogram boosting has none.
 BOOSTING_PACKAGES = ("xgboost", "lightgbm", "catboost")
@@ -131,12 +132,21 @@ def xgboost_booster(trees: Estimator, iteration_range: tuple[int, int] | None) -
     """Return the boosting rounds to use, as a Booster."""
     check_that_xgboost_has_trees(trees)
     booster = trees.get_booster()
-    n_rounds = booster.num_boosted_rounds()
-    best = getattr(trees, "best_iteration", None)
-    if iteration_range is None and best is not None:
-        iteration_range = (0, best + 1)
-    start, end = check_range(iteration_range, n_rounds)
-    return booster if (start, end) == (0, n_rounds) else booster[start:end]
+    start, end = boosting_rounds(trees, iteration_range)
+    return booster if (start, end) == (0, booster.num_boosted_rounds()) else booster[start:end]
+
+
+def boosting_rounds(trees: Estimator, iteration_range: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the first round to use and the one behind the last: those asked for, or up to the best one, or all."""
+    package = package_of(trees)
+    if package == "xgboost":
+        n_rounds, best = trees.get_booster().num_boosted_rounds(), getattr(trees, "best_iteration", None)
+        best = None if best is None else best + 1
+    elif package == "lightgbm":
+        n_rounds, best = trees.booster_.current_iteration(), trees.best_iteration_ or None
+    else:  # a model of CatBoost that stopped early has kept its best rounds alone
+        n_rounds, best = trees.tree_count_, None
+    return check_range(iteration_range if iteration_range is not None or best is None else (0, best), n_rounds)
 
 
 def check_that_xgboost_has_trees(trees: Estimator) -> None:
@@ -145,19 +155,11 @@ def check_that_xgboost_has_trees(trees: Estimator) -> None:
 
 
 def lightgbm_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
-    n_rounds = trees.booster_.current_iteration()
-    if iteration_range is None and trees.best_iteration_:
-        iteration_range = (0, trees.best_iteration_)
-    start, end = check_range(iteration_range, n_rounds)
+    start, end = boosting_rounds(trees, iteration_range)
     with warnings.catch_warnings():
         # As in predict_proba, arrays are taken where the model was fitted on a frame.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         return trees.predict(X, start_iteration=start, num_iteration=end - start, **what)
-
-
-def catboost_rounds(trees: Estimator, iteration_range: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the first tree to use and the one behind the last; a model that stopped early has kept its best ones."""
-    return check_range(iteration_range, trees.tree_count_)
 
 
 def catboost_pool(trees: Estimator, X: Inputs) -> Any:
@@ -175,6 +177,15 @@ def catboost_pool(trees: Estimator, X: Inputs) -> Any:
 
 def catboost_threads(trees: Estimator) -> int:
     return trees.get_param("thread_count") or -1
+
+
+def names_of_contributions(model: Estimator, X: Inputs, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the names of what features, as the trees see them in X, add to the score; of each class of several."""
+    steps, _ = split_model(model)
+    names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else names_behind(steps, X.shape[1])
+    if len(classes) == 2:
+        return names
+    return np.array([f"{label}:{name}" for label in classes for name in names], dtype=object)
 
 
 def check_range(iteration_range: tuple[int, int] | None, n_rounds: int) -> tuple[int, int]:

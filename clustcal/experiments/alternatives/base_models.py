@@ -1,9 +1,8 @@
 """The classifiers whose scores the alternatives correct, and what each says about the rows: scores, representations.
 
-Builds on `protocol` for splits and preparation, and on `cheap_representations`.
+Builds on `protocol` for splits and preparation.
 """
 
-from functools import partial
 from importlib import import_module
 from time import process_time
 from typing import Any, NamedTuple
@@ -12,13 +11,11 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Bunch
 
 from clustcal import datasets
 from clustcal.experiments import protocol
-from clustcal.experiments.alternatives.cheap_representations import path_contributions, staged_margins
-from clustcal.representations import LeafCoverage
+from clustcal.representations import LeafCoverage, PathContributions, StagedMargins
 
 # Sets that packages ship, by the number of their rows: that of scikit-learn, and the survey on affairs of statsmodels.
 PACKAGED_ROWS = {"breast_cancer": 569, "affairs": 6366}
@@ -111,8 +108,8 @@ def represent(model, X_cal, X_test, seed, names=("shap", "coverage", "raw")):
     X_cal, X_test : frame
     seed : int
     names : sequence of str
-        ``shap``, ``coverage`` (64 components), ``raw``, the features that the model sees, and of the cheap
-        representations ``paths`` and ``stages``.
+        ``shap``, ``coverage`` (64 components), ``raw``, the features that the model sees, ``paths`` and
+        ``stages``.
 
     Returns
     -------
@@ -124,8 +121,8 @@ def represent(model, X_cal, X_test, seed, names=("shap", "coverage", "raw")):
         "shap": protocol.make_representation("shap", model, seed),
         "coverage": LeafCoverage(model, N_COMPONENTS, random_state=seed),
         "raw": protocol.make_representation("data", model, seed),
-        "paths": FunctionTransformer(partial(path_contributions, model)),
-        "stages": FunctionTransformer(partial(staged_margins, model)),
+        "paths": PathContributions(model),
+        "stages": StagedMargins(model),
     }
     Z, seconds = {}, {}
     for name in names:

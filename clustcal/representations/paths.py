@@ -1,0 +1,141 @@
+"""Contributions along the paths of boosted trees: what each feature adds to the score of a row, at little cost."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from clustcal.core.array_types import Estimator, Floats, Inputs
+from clustcal.representations.tree_models import (
+    TreeRepresentation,
+    check_that_xgboost_has_trees,
+    names_of_contributions,
+    package_of,
+    xgboost_predict,
+)
+
+
+class PathContributions(TreeRepresentation):
+    r"""What each feature adds to the score of a row along the paths that the row takes through boosted trees.
+
+    A tree's score of a row is the mean of its root plus, at every split on the way down, the step from the mean of a
+    node to that of the child that the row goes to. Each step is put down to the feature that is split on:
+
+    .. math:: z_j(x) = \sum_t \sum_{v \in \mathrm{path}_t(x),\; j(v) = j} \big(\mu_{\mathrm{child}(v, x)} - \mu_v\big),
+
+    with :math:`\mu_v` the mean score of the training rows in node v. Like SHAP values these add up, with
+    `base_value_`, to the margin. Unlike them they depend on the order in which a tree asks, so that they are not
+    Shapley values: for an explanation, use `ShapValues`; to calibrate with, they cost one pass through each tree.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        An `XGBClassifier` or `XGBRFClassifier` with trees, a `Pipeline` that ends in one, or one in a
+        `FrozenEstimator`. May be set later: ``PathContributions().set_params(model=model)``.
+    iteration_range : (int, int), optional
+        Use only the boosting rounds from the first number up to the second. Left out: all, or up to the best round of
+        a model that stopped early.
+
+    Attributes
+    ----------
+    base_value_ : float, or ndarray of shape (L,) with more than two classes
+        The score of a row before any tree asks.
+    n_features_in_ : int
+
+    See Also
+    --------
+    ShapValues : The same, averaged over the orders of features: exact Shapley values, which take longer.
+    StagedMargins : What each stage of boosting adds to the score.
+
+    Notes
+    -----
+    With two classes the result has one column per feature, for the second class. With L > 2 classes there are L times
+    d columns: all features for the first class, then for the second, and so on. The values are XGBoost's
+    ``approx_contribs``, which adds up in single precision.
+
+    The decomposition is that of Saabas (2014), *Interpreting random forests*,
+    https://blog.datadive.net/interpreting-random-forests/.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from xgboost import XGBClassifier
+    >>> from clustcal.representations import PathContributions
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = XGBClassifier(n_estimators=20, n_jobs=1).fit(X[:300], y[:300])
+    >>> paths = PathContributions(model).fit(X[300:])
+    >>> Z = paths.transform(X[300:])
+    >>> Z.shape
+    (269, 30)
+    >>> margin = model.predict(X[300:], output_margin=True)
+    >>> bool(np.allclose(Z.sum(axis=1) + paths.base_value_, margin, atol=1e-3))
+    True
+    """
+
+    # Whether the axes of Z mean the same for models that were fitted to other rows.
+    axes_are_features = True
+    # `fit` looks at one row only, so that weights of rows mean nothing.
+    learns_from_rows = False
+
+    def __init__(self, model: Estimator = None, iteration_range: tuple[int, int] | None = None) -> None:
+        self.model = model
+        self.iteration_range = iteration_range
+
+    def fit(self, X: Inputs, y: object = None) -> Self:
+        """Check the model against the rows and read its base value; the contributions need nothing else.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d)
+            Rows as the model takes them.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of XGBoost's with trees, or if X has other features than the model.
+        NotFittedError
+            If the model is not fitted.
+        """
+        self.__dict__.pop("n_features_in_", None)
+        trees, rows = self._read(X)
+        self._check_kind(trees, len(trees.classes_), rows)
+        base = self._contributions(trees, rows[:1])[0, :, -1].astype(np.float64)
+        self.base_value_ = base if len(base) > 1 else float(base[0])
+        self._names = names_of_contributions(self.model, rows, trees.classes_)
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def transform(self, X: Inputs) -> Floats:
+        """Return the contributions of every row, shape (n, d), or (n, L d) with L > 2 classes; float64."""
+        check_is_fitted(self)
+        trees, X = self._read(X)
+        values = self._contributions(trees, X)[:, :, :-1]
+        return values.reshape(len(values), -1).astype(np.float64)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
+        check_is_fitted(self)
+        return self._names
+
+    def _contributions(self, trees: Estimator, X: Inputs) -> Floats:
+        """Return contributions and, behind them, the base value, shape (n, L, d + 1); L is 1 with two classes."""
+        found = xgboost_predict(trees, X, self.iteration_range, pred_contribs=True, approx_contribs=True)
+        found = found.reshape(len(found), -1, found.shape[-1])
+        # A softmax of two classes: the log-odds are the difference of its margins.
+        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
+
+    def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
+        if package_of(trees) != "xgboost":
+            raise ValueError(
+                f"model is a {type(trees).__name__}; expected a classifier of XGBoost, or ShapValues of this one."
+            )
+        check_that_xgboost_has_trees(trees)
