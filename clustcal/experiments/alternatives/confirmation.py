@@ -32,6 +32,7 @@ TRIAL = {
     "diabetes130-los": 0.76,
 }
 ENOUGH_ROWS, LEAST_OF_PERMUTED, LEAST_OF_A_SET = 1000, -0.1, -0.5
+CLOSE = 0.25  # points of gain within which a cheap representation counts as good as SHAP values
 CONFIRMED, REFUTED, OPEN, NOT_CONFIRMED = "confirmed", "refuted", "open", "not confirmed"
 
 
@@ -139,6 +140,22 @@ def judge_mean(values, test_to_train=0.0):
     mean = values.mean() if len(values) else np.nan
     verdict = CONFIRMED if mean - half > 0 else REFUTED if mean + half < 0 else OPEN
     return {"mean": mean, "low": mean - half, "high": mean + half, "verdict": verdict}
+
+
+def judge_cheap(line):
+    """Return the word of the protocol for a cheap method, given its difference to the primary one over sets.
+
+    Parameters
+    ----------
+    line : mapping
+        With ``low`` and ``high``, the ends of the interval.
+
+    Returns
+    -------
+    word : str
+    """
+    words = {(True, False): "as good", (True, True): "slightly worse", (False, True): "worse", (False, False): OPEN}
+    return words[bool(line["low"] > -CLOSE), bool(line["high"] < 0)]
 
 
 def compare(table):

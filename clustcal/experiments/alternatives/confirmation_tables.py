@@ -217,6 +217,34 @@ def gains_beside_main(pairs, folder=FOLDER):
     return pd.DataFrame(found).dropna()
 
 
+def cheap(table, rows):
+    """Return how ridges on cheap representations fare beside the primary method, over data sets.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `confirmation.gains` returns it.
+    rows : DataFrame
+        Those that it was made of.
+
+    Returns
+    -------
+    found : DataFrame
+        Indexed by method, the largest mean first: ``gain`` of the method; ``mean``, ``low`` and ``high`` of its
+        difference to the primary one; ``judged``, the protocol's word for it; ``extraction``, mean processor seconds of
+        a split.
+    """
+    kept = rows[~rows["dataset"].isin(BESIDE)]
+    seconds = kept.groupby("method")["extraction_seconds"].mean()
+    lines = {}
+    for name in (name for name, one in ALTERNATIVES.items() if one.group == "cheap"):
+        line = confirmation.over_sets(table[name] - table[PRIMARY])
+        ends = {column: line[column] for column in ("mean", "low", "high")}
+        lines[name] = {"gain": confirmation.over_sets(table[name])["mean"], **ends}
+        lines[name] |= {"judged": confirmation.judge_cheap(line), "extraction": seconds[name]}
+    return pd.DataFrame.from_dict(lines, orient="index").sort_values("mean", ascending=False)
+
+
 def sets_ahead(table, first, second):
     """Return on how many data sets the first method gains more than the second by its mean, and of how many.
 

@@ -84,6 +84,20 @@ def test_incomplete_sets_are_left_out(tmp_path):
     assert set(found["seed"]) == set(study.SEEDS)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (-0.2, 0.1, "as good"),
+        (0.1, 0.3, "as good"),
+        (-0.2, -0.1, "slightly worse"),
+        (-1, -0.1, "worse"),
+        (-1, 1, "open"),
+    ],
+)
+def test_words_for_cheap_representations(low, high, word):
+    assert confirmation.judge_cheap({"low": low, "high": high}) == word
+
+
 def test_the_rules_are_those_of_the_protocol():
     said = yaml.safe_load((FOLDER / "alternatives" / "protocol.yml").read_text(encoding="utf-8"))
     assert said["method"]["primary"] == confirmation.PRIMARY
@@ -93,6 +107,7 @@ def test_the_rules_are_those_of_the_protocol():
     assert "at least -0.1 %" in said["confirmed"]["it is safe"]
     assert "below -0.5 %" in said["confirmed"]["it is safe"]
     assert len(confirmation.compare(confirmation.gains(made_up_rows()))) == len(said["comparisons"]["secondary"])
+    assert f"above -{confirmation.CLOSE} points" in said["added"][2]["judged"]
 
 
 @pytest.fixture(scope="module")
