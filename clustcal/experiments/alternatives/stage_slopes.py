@@ -1,7 +1,7 @@
 """What a ridge makes of the stages of boosting: by what it multiplies that which each eighth of the rounds has added.
 
 ``python -m clustcal.experiments.alternatives.stage_slopes`` computes what ``results/alternatives/stages/`` lacks and
-can be stopped at any moment. The splits and base models are those of `alternatives_study`. Builds on `runner` and `store`.
+can be stopped at any moment. Splits and base models are those of `alternatives_study`. Builds on `runner`, `store`.
 """
 
 import argparse
@@ -64,8 +64,8 @@ def slopes(data, unit):
     Returns
     -------
     rows : list of dict
-        One per stage: ``rounds``, up to its last; ``slope``, by which the ridge multiplies what the stage has added; and
-        ``slope_of_scores``, by which Platt scaling multiplies all stages alike.
+        One per stage: ``rounds``, up to its last; ``slope``, by which the ridge multiplies what the stage has added;
+        and ``slope_of_scores``, by which Platt scaling multiplies all stages alike.
     """
     with threadpool_limits(1):
         parts = protocol.split(data.y, unit.seed)
