@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
 
     .. math:: z_1(x) = s_{r_1}(x), \qquad z_k(x) = s_{r_k}(x) - s_{r_{k-1}}(x),
 
-    so that the columns add up to the margin. They cost a few predictions. A linear map of them can take back what late
+    so that the columns add up to the margin. They cost one prediction. A linear map of them can take back what late
     rounds have added too much.
 
     Parameters
@@ -115,21 +116,26 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         ends = np.unique(np.linspace(start, end, self.n_stages + 1).astype(int))
         self._start, self.ends_ = start, ends[1:].tolist()
         self.n_stages_ = len(self.ends_)
-        self._n_features_out = self._margins(trees, rows[:1]).shape[1]
+        self._intercept = 0.0
+        stages, margin = self._stages(trees, rows[:1]), _margins(trees, rows[:1], (start, end))
+        # Some packages add the intercept of the model to the margin of any rounds: K times in all, where once is right.
+        self._intercept = (stages.sum(axis=1) - margin)[0] / max(self.n_stages_ - 1, 1)
+        self._n_features_out = stages[0].size
         self.n_features_in_ = np.shape(X)[1]
         return self
 
     def transform(self, X: Inputs) -> Floats:
         """Return what every stage adds to the margin, shape (n, K), or (n, K L) with L > 2 classes; float64."""
         check_is_fitted(self)
-        return self._margins(*self._read(X))
+        stages = self._stages(*self._read(X))
+        return stages.reshape(len(stages), -1)
 
-    def _margins(self, trees: Estimator, X: Inputs) -> Floats:
-        margin = MARGINS[package_of(trees)]
-        margins = np.stack([margin(trees, X, (self._start, end)) for end in self.ends_], axis=1).astype(np.float64)
-        if margins.shape[2:] == (2,):  # a softmax of two classes: the log-odds are the difference of its margins
-            margins = margins[:, :, 1] - margins[:, :, 0]
-        return np.diff(margins, axis=1, prepend=0).reshape(len(margins), -1)
+    def _stages(self, trees: Estimator, X: Inputs) -> Floats:
+        """Return what every stage adds, shape (n, K), or (n, K, L) with L > 2 classes; the first has the intercept."""
+        edges = [self._start, *self.ends_]
+        stages = np.stack([_margins(trees, X, rounds) for rounds in pairwise(edges)], axis=1)
+        stages[:, 1:] -= self._intercept
+        return stages
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         check_whole_number("n_stages", self.n_stages)
@@ -140,6 +146,13 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
             )
         if package == "xgboost":
             check_that_xgboost_has_trees(trees)
+
+
+def _margins(trees: Estimator, X: Inputs, rounds: tuple[int, int]) -> Floats:
+    """Return the margins of some rounds, shape (n,), or (n, L) with L > 2 classes."""
+    margins = np.asarray(MARGINS[package_of(trees)](trees, X, rounds), dtype=np.float64)
+    # A softmax of two classes: the log-odds are the difference of its margins.
+    return margins[:, 1] - margins[:, 0] if margins.shape[1:] == (2,) else margins
 
 
 def _margins_of_catboost(trees: Estimator, X: Inputs, rounds: tuple[int, int]) -> NDArray[Any]:

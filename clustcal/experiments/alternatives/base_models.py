@@ -20,6 +20,7 @@ from clustcal.representations import LeafCoverage, PathContributions, StagedMarg
 # Sets that packages ship, by the number of their rows: that of scikit-learn, and the survey on affairs of statsmodels.
 PACKAGED_ROWS = {"breast_cancer": 569, "affairs": 6366}
 N_COMPONENTS = 64  # of leaf coverage
+N_CUTS = 32  # numbers of rounds among which one may be chosen
 STOPPING_SHARE, PATIENCE = 0.1, 50
 # Probabilities of the arm with known truth stay this far from 0 and 1.
 MARGIN = 1e-3
@@ -108,8 +109,8 @@ def represent(model, X_cal, X_test, seed, names=("shap", "coverage", "raw")):
     X_cal, X_test : frame
     seed : int
     names : sequence of str
-        ``shap``, ``coverage`` (64 components), ``raw``, the features that the model sees, ``paths`` and
-        ``stages``.
+        ``shap``, ``coverage`` (64 components), ``raw``, the features that the model sees, ``paths``,
+        ``stages`` (eight) and ``cuts`` (32 stages).
 
     Returns
     -------
@@ -123,6 +124,7 @@ def represent(model, X_cal, X_test, seed, names=("shap", "coverage", "raw")):
         "raw": protocol.make_representation("data", model, seed),
         "paths": PathContributions(model),
         "stages": StagedMargins(model),
+        "cuts": StagedMargins(model, N_CUTS),
     }
     Z, seconds = {}, {}
     for name in names:

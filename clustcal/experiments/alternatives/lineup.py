@@ -1,8 +1,9 @@
 """The methods that are compared: what each makes of scores, labels and representations, in five groups.
 
 ``post`` work on the calibration part alone and come from this package; ``libraries`` do so and come from others, or
-take long; ``rival`` is the plainest that many would try first, and ``cheap`` are ridges on representations that take
-no time, both run after the others; ``retrained`` fit classifiers anew. Builds on `base_models` and on `methods`.
+take long; ``rival`` is the plainest that many would try first, and ``cheap`` is what needs neither training nor
+representations that take time, both run after the others; ``retrained`` fit classifiers anew. Builds on `base_models`
+and on `methods`.
 """
 
 from collections.abc import Callable
@@ -130,6 +131,15 @@ def boosted(case):
     return model.predict(xgb.DMatrix(X_test, base_margin=start(case.P_test), nthread=1)).astype(float)
 
 
+def cut_off(case):
+    """Platt scaling on what as many of the model's rounds say as have the least log-loss there; nothing is trained."""
+    margins_cal, margins_test = (np.cumsum(Z["cuts"], axis=1) for Z in (case.Z_cal, case.Z_test))
+    forecasts = np.clip(expit(margins_cal), 1e-9, 1 - 1e-9)
+    best = int(np.argmin([_loss(case.y_cal, q) for q in forecasts.T]))
+    platt = PlattScaling().fit(forecasts[:, best], case.y_cal)
+    return platt.predict_proba(expit(margins_test[:, best]))[:, 1]
+
+
 def logistic_by_folds(case):
     """Return the forecast of the benchmark's entry of that kind: one strength, chosen by folds, for all columns."""
     entrant = benchmark.read_entrant(FOLDER / "benchmark" / "entries" / "by_folds.py")
@@ -253,6 +263,7 @@ ALTERNATIVES = {
         ours("ridge paths+coverage", RIDGE, "paths", "coverage", group="cheap"),
         ours("ridge stages", RIDGE, "stages", group="cheap"),
         ours("ridge stages+coverage", RIDGE, "stages", "coverage", group="cheap"),
+        Alternative("cut off + Platt", "cheap", ("cuts",), cut_off),
         Alternative("stopped + Platt", "retrained", (), stopped_on_calibration),
         Alternative("retrained as it is", "retrained", (), retrained),
         Alternative("retrained in folds", "retrained", (), retrained_in_folds),

@@ -10,6 +10,7 @@ from clustcal.experiments.alternatives.base_models import BASE_MODELS
 from clustcal.experiments.alternatives.lineup import ALTERNATIVES, GROUPS, Case, permuted, select
 from tests.experiments.made_up import make_data
 
+UNIT = study.Unit("stroke", "xgb-300x8", 5)
 SMALL = {"n_estimators": 20, "max_depth": 2, "learning_rate": 0.3}
 
 
@@ -22,7 +23,7 @@ def small_models(monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name, one in ALTERNATIVES.items() if one.group != "libraries"])
 def test_every_method_of_ours_gives_measures(name):
-    (row,) = study.run_unit(make_data("stroke", 400), study.Unit("stroke", "xgb-300x8", 5), select([name]))
+    (row,) = study.run_unit(make_data("stroke", 400), UNIT, select([name]))
     assert row["failure"] == ""
     assert 0.2 < row["nll"] < 3
     assert row["nll"] == pytest.approx(row["miscalibration"] - row["discrimination"] + entropy_of_base_rate(), abs=1e-6)
@@ -52,3 +53,13 @@ def test_names_and_groups_select_and_others_are_refused():
     known = "post, libraries, rival, cheap, retrained, or one of"
     with pytest.raises(ValueError, match=f"methods has 'moon'; expected {known}"):
         select(["moon"])
+
+
+def test_cutting_off_is_stopping_on_the_calibration_part(monkeypatch):
+    """The trees of a model that stops on these rows are the first of one that does not: nothing need be trained."""
+    settings = {"n_estimators": 32, "max_depth": 4, "learning_rate": 0.5}
+    monkeypatch.setitem(BASE_MODELS, "xgb-300x8", BASE_MODELS["xgb-300x8"]._replace(settings=settings))
+    rows = study.run_unit(make_data("stroke", 2000), UNIT, select(["cut off + Platt", "stopped + Platt", "Platt"]))
+    nll = {row["method"]: row["nll"] for row in rows}
+    assert nll["cut off + Platt"] == pytest.approx(nll["stopped + Platt"], abs=1e-6)
+    assert nll["cut off + Platt"] < nll["Platt"]
