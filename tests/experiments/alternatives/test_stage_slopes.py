@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from clustcal import RidgeCalibration
 from clustcal.experiments import protocol
 from clustcal.experiments.alternatives import alternatives_study as study
-from clustcal.experiments.alternatives import base_models, stage_slopes
+from clustcal.experiments.alternatives import base_models, confirmation, stage_slopes
 from clustcal.experiments.alternatives.base_models import BASE_MODELS
 from clustcal.representations import StagedMargins
 from tests.experiments.made_up import make_data
@@ -59,3 +59,11 @@ def test_means_by_hand():
         | {"slope": [1.0, 0.5, 9.0]}
     )
     assert stage_slopes.by_stage(rows).to_dict() == {1: {("xgb-300x8", "stroke"): 0.75}}
+
+
+def test_stored_rows_are_of_all_units():
+    rows = stage_slopes.open_store().read()
+    units = rows[["dataset", "base_model", "seed"]].drop_duplicates()
+    assert {study.Unit(*unit) for unit in units.itertuples(index=False)} == set(stage_slopes.StageSlopes().units())
+    assert rows["slope"].notna().all()
+    assert set(confirmation.BESIDE) < set(rows["dataset"])
