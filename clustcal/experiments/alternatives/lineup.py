@@ -7,7 +7,7 @@ and on `methods`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
 
@@ -131,13 +131,20 @@ def boosted(case):
     return model.predict(xgb.DMatrix(X_test, base_margin=start(case.P_test), nthread=1)).astype(float)
 
 
-def cut_off(case):
-    """Platt scaling on what as many of the model's rounds say as have the least log-loss there; nothing is trained."""
-    margins_cal, margins_test = (np.cumsum(Z["cuts"], axis=1) for Z in (case.Z_cal, case.Z_test))
-    forecasts = np.clip(expit(margins_cal), 1e-9, 1 - 1e-9)
-    best = int(np.argmin([_loss(case.y_cal, q) for q in forecasts.T]))
-    platt = PlattScaling().fit(forecasts[:, best], case.y_cal)
-    return platt.predict_proba(expit(margins_test[:, best]))[:, 1]
+def cut_off(calibrator, *needs):
+    """Return what a calibrator makes of the forecasts of as many of the model's rounds as have the least log-loss.
+
+    The rounds are chosen on the calibration part; nothing is trained. Representations are those of the whole model.
+    """
+
+    def forecast(case):
+        margins_cal, margins_test = (np.cumsum(Z["cuts"], axis=1) for Z in (case.Z_cal, case.Z_test))
+        forecasts = np.clip(expit(margins_cal), 1e-9, 1 - 1e-9)
+        best = int(np.argmin([_loss(case.y_cal, q) for q in forecasts.T]))
+        shorter = replace(case, P_cal=forecasts[:, best], P_test=expit(margins_test[:, best]))
+        return ours("", calibrator, *needs).forecast(shorter)
+
+    return forecast
 
 
 def logistic_by_folds(case):
@@ -223,7 +230,7 @@ def probmetrics(name, **settings):
     return forecast
 
 
-RIDGE = RidgeCalibration()
+RIDGE, CLUSTERS = RidgeCalibration(), ClusteredCalibrationCV(PlattScaling())
 ALTERNATIVES = {
     one.name: one
     for one in (
@@ -243,7 +250,7 @@ ALTERNATIVES = {
         ours("Bayesian binning", BayesianBinning()),
         ours("binwise Platt", BinwiseCalibration(PlattScaling())),
         ours("clusters of the paper", ClusteredCalibration(PlattScaling(prior=None)), "shap"),
-        ours("clusters CV", ClusteredCalibrationCV(PlattScaling()), "shap"),
+        ours("clusters CV", CLUSTERS, "shap"),
         Alternative("clusters in logits", "post", ("shap",), mixed_in_logits),
         ours("ridge SHAP", RIDGE, "shap"),
         ours("ridge SHAP+coverage", RIDGE, "shap", "coverage"),
@@ -263,7 +270,9 @@ ALTERNATIVES = {
         ours("ridge paths+coverage", RIDGE, "paths", "coverage", group="cheap"),
         ours("ridge stages", RIDGE, "stages", group="cheap"),
         ours("ridge stages+coverage", RIDGE, "stages", "coverage", group="cheap"),
-        Alternative("cut off + Platt", "cheap", ("cuts",), cut_off),
+        Alternative("cut off + Platt", "cheap", ("cuts",), cut_off(PlattScaling())),
+        Alternative("cut off + ridge", "cheap", ("cuts", "paths", "coverage"), cut_off(RIDGE, "paths", "coverage")),
+        Alternative("cut off + clusters CV", "cheap", ("cuts", "paths"), cut_off(CLUSTERS, "paths")),
         Alternative("stopped + Platt", "retrained", (), stopped_on_calibration),
         Alternative("retrained as it is", "retrained", (), retrained),
         Alternative("retrained in folds", "retrained", (), retrained_in_folds),

@@ -56,7 +56,7 @@ def test_names_and_groups_select_and_others_are_refused():
 
 
 def test_cutting_off_is_stopping_on_the_calibration_part(monkeypatch):
-    """The trees of a model that stops on these rows are the first of one that does not: nothing need be trained."""
+    """With the same rows, settings and seed, the trees of a model that stops are the first of one that does not."""
     settings = {"n_estimators": 32, "max_depth": 4, "learning_rate": 0.5}
     monkeypatch.setitem(BASE_MODELS, "xgb-300x8", BASE_MODELS["xgb-300x8"]._replace(settings=settings))
     rows = study.run_unit(make_data("stroke", 2000), UNIT, select(["cut off + Platt", "stopped + Platt", "Platt"]))
