@@ -26,9 +26,10 @@ class PathContributions(TreeRepresentation):
 
     .. math:: z_j(x) = \sum_t \sum_{v \in \mathrm{path}_t(x),\; j(v) = j} \big(\mu_{\mathrm{child}(v, x)} - \mu_v\big),
 
-    with :math:`\mu_v` the mean score of the training rows in node v. Like SHAP values these add up, with
-    `base_value_`, to the margin. Unlike them they depend on the order in which a tree asks, so that they are not
-    Shapley values: for an explanation, use `ShapValues`; to calibrate with, they cost one pass through each tree.
+    with :math:`\mu_v` the mean of the leaves below node v, each weighted by its cover: the sum of the second
+    derivatives of the loss of the training rows that reached it when the tree was grown. Like SHAP values these add
+    up, with `base_value_`, to the margin. Unlike them they depend on the order in which a tree asks: they are not
+    Shapley values. For an explanation, use `ShapValues`; to calibrate with, these cost one pass through each tree.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class PathContributions(TreeRepresentation):
     Attributes
     ----------
     base_value_ : float, or ndarray of shape (L,) with more than two classes
-        The score of a row before any tree asks.
+        The intercept of the model plus the means at the roots of its trees.
     n_features_in_ : int
 
     See Also
@@ -56,8 +57,10 @@ class PathContributions(TreeRepresentation):
     d columns: all features for the first class, then for the second, and so on. The values are XGBoost's
     ``approx_contribs``, which adds up in single precision.
 
-    The decomposition is that of Saabas (2014), *Interpreting random forests*,
-    https://blog.datadive.net/interpreting-random-forests/.
+    The decomposition is that of Palczewska et al. (2013), *Interpreting random forest models using a feature
+    contribution method*, and Saabas (2014), *Interpreting random forests*, as XGBoost has it for boosting. Lundberg et
+    al. (2020), *From local explanations to global understanding with explainable AI for trees*, show how it depends
+    on the depth of splits.
 
     Examples
     --------

@@ -80,6 +80,36 @@ def test_a_tree_by_hand():
     assert Z[:, 1 - first] == pytest.approx(np.where(corners[:, first] == 1, [0, -2, -2, 2], 0), abs=1e-5)
 
 
+def test_they_are_the_steps_between_means_weighted_by_cover(data):
+    """Against a walk through the trees as XGBoost tells them, with rounds whose rows weigh differently."""
+    X, y = data
+    model = fit_xgboost(X, y, n_estimators=3, learning_rate=1, base_score=0.2)
+    nodes = model.get_booster().trees_to_dataframe().set_index("ID")
+
+    def mean(name):
+        node = nodes.loc[name]
+        if node["Feature"] == "Leaf":
+            return node["Gain"]
+        below = [node["Yes"], node["No"]]
+        return np.average([mean(one) for one in below], weights=nodes.loc[below, "Cover"])
+
+    def walk(x):
+        found = np.zeros(X.shape[1])
+        for tree in range(3):
+            name = f"{tree}-0"
+            while (feature := nodes.loc[name, "Feature"]) != "Leaf":
+                j = int(feature.removeprefix("f"))
+                child = nodes.loc[name, "Yes" if x[j] < nodes.loc[name, "Split"] else "No"]
+                found[j] += mean(child) - mean(name)
+                name = child
+        return found
+
+    paths = PathContributions(model).fit(X)
+    np.testing.assert_allclose(paths.transform(X[:20]), [walk(x) for x in X[:20].astype(np.float32)], atol=1e-4)
+    roots = sum(mean(f"{tree}-0") for tree in range(3))
+    assert paths.base_value_ == pytest.approx(np.log(0.2 / 0.8) + roots, abs=1e-4)
+
+
 def test_names_pipelines_frames_and_clones(data):
     X, y = data
     frame = pd.DataFrame(X).add_prefix("f")

@@ -120,6 +120,13 @@ def means_of_sets(values):
     return means.groupby(means.index.map(lambda name: SAME_PATIENTS.get(name, name))).mean()
 
 
+def hangs_on(values):
+    """Return the data sets without any one of which the verdict of `over_sets` on these values is another."""
+    means = means_of_sets(values)
+    verdict = judge_mean(means)["verdict"]
+    return [name for name in means.index if judge_mean(means.drop(name))["verdict"] != verdict]
+
+
 def judge_mean(values, test_to_train=0.0):
     """Return mean, 95 % t interval and verdict of values that are one observation each.
 

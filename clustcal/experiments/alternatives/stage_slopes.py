@@ -94,15 +94,32 @@ def run(store, *, progress=True, load=base_models.load, **choices):
 
 
 def by_stage(rows):
-    """Return the mean slope of every stage over the splits of a data set, without those that stand beside.
+    """Return the mean slope of every stage over the splits of a data set in which the ridge has kept the stages.
+
+    Where it drops them, each has the slope of Platt scaling, which says nothing of stages. Data sets that stand beside
+    are left out.
 
     Returns
     -------
     table : DataFrame
         Indexed by base model and data set, a column for each stage.
     """
-    counted = rows[~rows["dataset"].isin(BESIDE)]
-    return counted.pivot_table(index=["base_model", "dataset"], columns="stage", values="slope")
+    kept = rows[_spread(rows) > 0]
+    kept = kept[~kept["dataset"].isin(BESIDE)]
+    return kept.pivot_table(index=["base_model", "dataset"], columns="stage", values="slope")
+
+
+def count_kept(rows):
+    """Return in how many splits the ridge has kept the stages, and of how many, by base model and data set."""
+    first = rows.assign(kept=_spread(rows) > 0).query("stage == 1")
+    first = first[~first["dataset"].isin(BESIDE)]
+    return first.groupby(["base_model", "dataset"], sort=False)["kept"].agg(kept="sum", of="size")
+
+
+def _spread(rows):
+    """Return, for every row, how far the slopes of its fit lie apart."""
+    slopes = rows.groupby(["dataset", "base_model", "seed"])["slope"]
+    return slopes.transform("max") - slopes.transform("min")
 
 
 def main(arguments=None):

@@ -84,6 +84,15 @@ def test_incomplete_sets_are_left_out(tmp_path):
     assert set(found["seed"]) == set(study.SEEDS)
 
 
+def test_a_verdict_that_hangs_on_one_set():
+    """Means 1, 1, 1 and -2: without the last they do not differ, and the interval is 1; without another it is open."""
+    sets = ["stroke", "adult", "affairs", "support2"]
+    index = pd.MultiIndex.from_product([sets, [5, 6]], names=["dataset", "seed"])
+    values = pd.Series(np.repeat([1.0, 1.0, 1.0, -2.0], 2), index)
+    assert confirmation.over_sets(values)["verdict"] == "open"
+    assert confirmation.hangs_on(values) == ["support2"]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "word"),
     [

@@ -54,11 +54,12 @@ def test_a_run_goes_on_where_it_was_left(tmp_path, deep_trees):
 
 
 def test_means_by_hand():
-    rows = pd.DataFrame(
-        {"dataset": ["stroke", "stroke", "breast_cancer"], "base_model": "xgb-300x8", "seed": [5, 6, 5], "stage": 1}
-        | {"slope": [1.0, 0.5, 9.0]}
-    )
-    assert stage_slopes.by_stage(rows).to_dict() == {1: {("xgb-300x8", "stroke"): 0.75}}
+    """Of three splits of Stroke the ridge has dropped the stages in the last; Breast Cancer stands beside."""
+    units = {"dataset": ["stroke"] * 6 + ["breast_cancer"] * 2, "seed": [5, 5, 6, 6, 7, 7, 5, 5], "stage": [1, 2] * 4}
+    rows = pd.DataFrame(units | {"slope": [1.0, 0.5, 0.5, 0.25, 0.7, 0.7, 9.0, 8.0]}).assign(base_model="xgb-300x8")
+    assert stage_slopes.by_stage(rows).loc[("xgb-300x8", "stroke")].to_dict() == {1: 0.75, 2: 0.375}
+    assert stage_slopes.count_kept(rows).loc[("xgb-300x8", "stroke")].to_dict() == {"kept": 2, "of": 3}
+    assert len(stage_slopes.count_kept(rows)) == 1
 
 
 def test_stored_rows_are_of_all_units():
