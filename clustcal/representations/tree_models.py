@@ -119,13 +119,25 @@ def xgboost_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int
     rows = xgboost.DMatrix(
         X,
         missing=trees.missing,
-        feature_types=trees.feature_types,
+        feature_types=_types_of_features(trees, X),
         nthread=trees.n_jobs,
         enable_categorical=trees.enable_categorical,
     )
     # As in predict_proba, arrays are taken where the model was fitted on a frame.
     booster = xgboost_booster(trees, iteration_range)
     return booster.predict(rows, validate_features=hasattr(X, "columns"), **what)
+
+
+def _types_of_features(trees: Estimator, X: Inputs) -> Any:
+    """Return the types of the features of XGBoost, with the categories by which it reads those of a frame if any.
+
+    A booster tells these from its training rows (since XGBoost 3.1), but a slice of it has forgotten them.
+    """
+    booster = trees.get_booster()
+    if trees.enable_categorical and hasattr(X, "columns") and hasattr(booster, "get_categories"):
+        categories = booster.get_categories()
+        return trees.feature_types if categories.empty() else categories
+    return trees.feature_types
 
 
 def xgboost_booster(trees: Estimator, iteration_range: tuple[int, int] | None) -> Any:
