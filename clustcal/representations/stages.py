@@ -18,6 +18,7 @@ from clustcal.representations.tree_models import (
     boosting_rounds,
     catboost_threads,
     check_that_xgboost_has_trees,
+    is_random_forest,
     lightgbm_predict,
     package_of,
     xgboost_predict,
@@ -39,8 +40,8 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        A boosting classifier of XGBoost (with trees), LightGBM or CatBoost, a `Pipeline` that ends in one, or one in a
-        `FrozenEstimator`. May be set later: ``StagedMargins().set_params(model=model)``.
+        A boosting classifier of XGBoost (with trees), LightGBM or CatBoost, but none that grows a random forest; a
+        `Pipeline` that ends in one, or one in a `FrozenEstimator`. May be set later: ``StagedMargins().set_params(model=model)``.
     n_stages : int, default=8
         K; fewer where the model has fewer rounds: `n_stages_` tells.
     iteration_range : (int, int), optional
@@ -146,6 +147,11 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
             )
         if package == "xgboost":
             check_that_xgboost_has_trees(trees)
+        if is_random_forest(trees):
+            raise ValueError(
+                f"model is a {type(trees).__name__} that grows a random forest, which has no stages; expected a "
+                "boosting classifier, or LeafCoverage."
+            )
 
 
 def _margins(trees: Estimator, X: Inputs, rounds: tuple[int, int]) -> Floats:

@@ -80,6 +80,18 @@ def package_of(trees: Estimator) -> str | None:
     return next((package for package in BOOSTING_PACKAGES if package in homes), None)
 
 
+def is_random_forest(trees: Estimator) -> bool:
+    """Whether a model of a package of boosted trees, fitted or not, grows a random forest in the place of boosting."""
+    package = package_of(trees)
+    if package == "xgboost":
+        from xgboost import XGBRFClassifier
+
+        return isinstance(trees, XGBRFClassifier)
+    # LightGBM takes its parameter by any of these names.
+    params = trees.get_params() if package == "lightgbm" else {}
+    return any(params.get(name) in ("rf", "random_forest") for name in ("boosting_type", "boosting", "boost"))
+
+
 def stops_early(trees: Estimator) -> bool:
     """Whether a model stops by rows that its `fit` must be given."""
     return package_of(trees) == "xgboost" and trees.early_stopping_rounds is not None

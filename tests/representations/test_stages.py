@@ -105,3 +105,24 @@ def test_other_models_and_numbers_are_refused(data, model):
         StagedMargins(model, n_stages=0).fit(X)
     with pytest.raises(ValueError, match="X has 5 features; expected 6"):
         StagedMargins(model).fit(X).transform(X[:, :5])
+
+
+def test_random_forests_of_the_packages_have_no_stages_and_are_refused(data):
+    X, y = data
+    forest = xgboost.XGBRFClassifier(n_estimators=3, n_jobs=1)
+    with pytest.raises(ValueError, match="model is a XGBRFClassifier that grows a random forest, which has no stages"):
+        StagedMargins(forest.fit(X, y)).fit(X)
+    with pytest.raises(ValueError, match="expected a boosting classifier, or LeafCoverage"):
+        CalibratedClassifier(clone(forest), RidgeCalibration(), representation=StagedMargins(), cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{"boosting_type": "rf"}, {"boosting": "random_forest"}, {"boost": "rf"}], ids=str)
+def test_the_raw_scores_of_a_random_forest_of_lightgbm_are_no_margins(data, options):
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = {"n_estimators": 12, "subsample": 0.5, "subsample_freq": 1, "n_jobs": 1, "verbose": -1}
+    model = lightgbm.LGBMClassifier(**settings, **options).fit(*data)
+    p = model.predict_proba(data[0])[:, 1]
+    raw = model.predict(data[0], raw_score=True)
+    assert np.abs(raw - np.log(p / (1 - p))).max() > 1  # if not, they may be allowed
+    with pytest.raises(ValueError, match="model is a LGBMClassifier that grows a random forest, which has no stages"):
+        StagedMargins(model).fit(data[0])
