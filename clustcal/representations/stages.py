@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Floats, Inputs
@@ -25,10 +24,10 @@ from clustcal.representations.tree_models import (
 )
 
 
-class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
+class StagedMargins(TreeRepresentation):
     r"""What each stage of boosting adds to the margin of a row.
 
-    The rounds of the model are cut into stages of as many rounds each, as far as they divide. With :math:`s_r(x)` the
+    The rounds of the model are cut into stages of equal length, up to one round. With :math:`s_r(x)` the
     margin (the log-odds before the sigmoid) after r rounds and :math:`r_0 = 0 < r_1 < \dots < r_K` the ends of the
     stages,
 
@@ -41,7 +40,8 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     ----------
     model : fitted classifier
         A boosting classifier of XGBoost (with trees), LightGBM or CatBoost, but none that grows a random forest; a
-        `Pipeline` that ends in one, or one in a `FrozenEstimator`. May be set later: ``StagedMargins().set_params(model=model)``.
+        `Pipeline` that ends in one, or one in a `FrozenEstimator`. May be set later:
+        ``StagedMargins().set_params(model=model)``.
     n_stages : int, default=8
         K; fewer where the model has fewer rounds: `n_stages_` tells.
     iteration_range : (int, int), optional
@@ -78,6 +78,8 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     (269, 4)
     >>> bool(np.allclose(Z.sum(axis=1), model.predict(X[300:], output_margin=True), atol=1e-4))
     True
+    >>> StagedMargins(model, n_stages=4).fit(X[300:]).get_feature_names_out().tolist()
+    ['rounds 1-5', 'rounds 6-10', 'rounds 11-15', 'rounds 16-20']
     """
 
     # `fit` looks at one row only, so that weights of rows mean nothing.
@@ -121,7 +123,7 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         stages, margin = self._stages(trees, rows[:1]), _margins(trees, rows[:1], (start, end))
         # Some packages add the intercept of the model to the margin of any rounds: K times in all, where once is right.
         self._intercept = (stages.sum(axis=1) - margin)[0] / max(self.n_stages_ - 1, 1)
-        self._n_features_out = stages[0].size
+        self._labels = None if stages.ndim == 2 else trees.classes_
         self.n_features_in_ = np.shape(X)[1]
         return self
 
@@ -130,6 +132,15 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         check_is_fitted(self)
         stages = self._stages(*self._read(X))
         return stages.reshape(len(stages), -1)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the name of every column: ``"rounds 1-38"``, with more than two classes ``"class: rounds 1-38"``."""
+        check_is_fitted(self)
+        edges = [self._start, *self.ends_]
+        names = [f"rounds {start + 1}-{end}" for start, end in pairwise(edges)]
+        if self._labels is not None:
+            names = [f"{label}: {name}" for name in names for label in self._labels]
+        return np.array(names, dtype=object)
 
     def _stages(self, trees: Estimator, X: Inputs) -> Floats:
         """Return what every stage adds, shape (n, K), or (n, K, L) with L > 2 classes; the first has the intercept."""
