@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from clustcal.core.array_types import Estimator, Floats, Inputs
 from clustcal.representations.tree_models import (
     TreeRepresentation,
-    check_that_xgboost_has_trees,
+    check_that_xgboost_gives_contributions,
     names_of_contributions,
     package_of,
     xgboost_predict,
@@ -34,8 +34,8 @@ class PathContributions(TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        An `XGBClassifier` or `XGBRFClassifier` with trees, a `Pipeline` that ends in one, or one in a
-        `FrozenEstimator`. May be set later: ``PathContributions().set_params(model=model)``.
+        An `XGBClassifier` or `XGBRFClassifier` with trees, each of one output (the default), a `Pipeline` that ends in
+        one, or one in a `FrozenEstimator`. May be set later: ``PathContributions().set_params(model=model)``.
     iteration_range : (int, int), optional
         Use only the boosting rounds from the first number up to the second. Left out: all, or up to the best round of
         a model that stopped early.
@@ -141,4 +141,4 @@ class PathContributions(TreeRepresentation):
             raise ValueError(
                 f"model is a {type(trees).__name__}; expected a classifier of XGBoost, or ShapValues of this one."
             )
-        check_that_xgboost_has_trees(trees)
+        check_that_xgboost_gives_contributions(trees)

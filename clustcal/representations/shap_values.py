@@ -26,7 +26,7 @@ from clustcal.representations.tree_models import (
     TreeRepresentation,
     boosting_rounds,
     catboost_pool,
-    check_that_xgboost_has_trees,
+    check_that_xgboost_gives_contributions,
     lightgbm_predict,
     names_of_contributions,
     package_of,
@@ -55,12 +55,12 @@ class ShapValues(TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        A classifier of XGBoost (with trees), LightGBM (without linear trees) or CatBoost (with symmetric trees, its
-        default: of others its values do not add up to the margin); or, through the package shap, scikit-learn's
-        `RandomForestClassifier`, `ExtraTreesClassifier`, `DecisionTreeClassifier`, `HistGradientBoostingClassifier`
-        without categorical features, or binary `GradientBoostingClassifier`. Also a `Pipeline` that ends in one of
-        them (values are then those of the features behind its other steps), or one of them in a `FrozenEstimator`. May
-        be set later: ``ShapValues().set_params(model=model)``.
+        A classifier of XGBoost (with trees, each of one output, its default), LightGBM (without linear trees) or
+        CatBoost (with symmetric trees, its default: of others its values do not add up to the margin); or, through the
+        package shap, scikit-learn's `RandomForestClassifier`, `ExtraTreesClassifier`, `DecisionTreeClassifier`,
+        `HistGradientBoostingClassifier` without categorical features, or binary `GradientBoostingClassifier`. Also a
+        `Pipeline` that ends in one of them (values are then those of the features behind its other steps), or one of
+        them in a `FrozenEstimator`. May be set later: ``ShapValues().set_params(model=model)``.
     iteration_range : (int, int), optional
         For XGBoost, LightGBM and CatBoost: use only the boosting rounds from the first number up to the second. Left
         out: all, or up to the best round of a model that stopped early.
@@ -249,7 +249,7 @@ def _check_model(
     if package is None:
         _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range)
     elif package == "xgboost":
-        check_that_xgboost_has_trees(trees)
+        check_that_xgboost_gives_contributions(trees)
         if method == "shap":
             raise ValueError('method is "shap"; expected "auto", "xgboost" or "woodelf" for an XGBoost classifier.')
         if method == "woodelf":
@@ -265,8 +265,10 @@ def _check_model(
 
 
 def obstacle_to_shap_values(trees: Estimator) -> str | None:
-    """Return which setting keeps LightGBM or CatBoost from giving right SHAP values, or None."""
+    """Return which setting keeps a package of boosted trees from giving right SHAP values, or None."""
     params = trees.get_params()
+    if package_of(trees) == "xgboost" and params.get("multi_strategy") == "multi_output_tree":
+        return "multi_strategy='multi_output_tree'"
     if package_of(trees) == "lightgbm" and any(params.get(name) for name in ("linear_tree", "linear_trees")):
         return "linear_tree=True"
     if package_of(trees) == "catboost" and params.get("grow_policy", "SymmetricTree") != "SymmetricTree":

@@ -27,9 +27,8 @@ from clustcal.representations.tree_models import (
 class StagedMargins(TreeRepresentation):
     r"""What each stage of boosting adds to the margin of a row.
 
-    The rounds of the model are cut into stages of equal length, up to one round. With :math:`s_r(x)` the
-    margin (the log-odds before the sigmoid) after r rounds and :math:`r_0 = 0 < r_1 < \dots < r_K` the ends of the
-    stages,
+    The rounds of the model are cut into stages of equal length, up to one round. With :math:`s_r(x)` the margin (the
+    log-odds before the sigmoid) after r rounds and :math:`r_0 = 0 < r_1 < \dots < r_K` the ends of the stages,
 
     .. math:: z_1(x) = s_{r_1}(x), \qquad z_k(x) = s_{r_k}(x) - s_{r_{k-1}}(x),
 

@@ -178,6 +178,15 @@ def check_that_xgboost_has_trees(trees: Estimator) -> None:
         raise ValueError('model is an XGBoost classifier with booster "gblinear"; expected one with trees.')
 
 
+def check_that_xgboost_gives_contributions(trees: Estimator) -> None:
+    check_that_xgboost_has_trees(trees)
+    if trees.multi_strategy == "multi_output_tree":
+        raise ValueError(
+            f'model is a {type(trees).__name__} with multi_strategy "multi_output_tree", of which XGBoost gives no '
+            'contributions of features; expected "one_output_per_tree", or LeafCoverage, or StagedMargins.'
+        )
+
+
 def lightgbm_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     start, end = boosting_rounds(trees, iteration_range)
     with warnings.catch_warnings():

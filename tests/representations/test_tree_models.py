@@ -16,8 +16,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from clustcal.representations import LeafCoverage, ShapValues
-from tests.representations.tree_data import fit_xgboost
+from clustcal import CalibratedClassifier, RidgeCalibration
+from clustcal.representations import (
+    LeafCoverage,
+    PathContributions,
+    ShapValues,
+    StagedMargins,
+    default_representation,
+)
+from tests.representations.tree_data import fit_xgboost, make_data
 
 xgboost = pytest.importorskip("xgboost")
 
@@ -104,3 +111,27 @@ class TestBoth:
             make(LogisticRegression().fit(X, y)).fit(X)
         with pytest.raises(ValueError, match='booster "gblinear"; expected one with trees'):
             make(xgboost.XGBClassifier(booster="gblinear", n_jobs=1).fit(X, y)).fit(X)
+
+
+class TestTreesOfSeveralOutputs:
+    """XGBoost's own error has a thousand letters and a stack trace, after the model was trained."""
+
+    @pytest.mark.parametrize("kind", [PathContributions, ShapValues])
+    def test_are_refused_before_anything_is_fitted_where_contributions_are_asked_for(self, kind, monkeypatch):
+        X, y = make_data(n_classes=3)
+        model = xgboost.XGBClassifier(n_estimators=3, multi_strategy="multi_output_tree", n_jobs=1)
+        fitted = clone(model).fit(X, y)
+        monkeypatch.setattr(xgboost.XGBClassifier, "fit", lambda *args, **kwargs: pytest.fail("fitted"))
+        message = 'model is a XGBClassifier with multi_strategy "multi_output_tree", of which XGBoost gives no'
+        with pytest.raises(ValueError, match=message):
+            kind(fitted).fit(X)
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(model, RidgeCalibration(), representation=kind()).fit(X, y)
+
+    def test_have_leaves_and_stages(self):
+        X, y = make_data(n_classes=3)
+        model = fit_xgboost(X, y, multi_strategy="multi_output_tree")
+        assert type(default_representation(model)) is LeafCoverage
+        np.testing.assert_array_equal(LeafCoverage(model, 3).fit(X).leaves(X), model.apply(X))
+        sums = StagedMargins(model, 4).fit_transform(X).reshape(400, 4, 3).sum(axis=1)
+        np.testing.assert_allclose(sums, model.predict(X, output_margin=True), atol=1e-5)
