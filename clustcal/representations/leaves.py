@@ -91,6 +91,8 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     (269, 8)
     """
 
+    whole_number = "n_components"
+
     def __init__(
         self,
         model: Estimator = None,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Floats, Inputs
+from clustcal.representations.choice import default_representation
 from clustcal.representations.tree_models import (
     TreeRepresentation,
     check_that_xgboost_gives_contributions,
@@ -138,7 +139,9 @@ class PathContributions(TreeRepresentation):
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         if package_of(trees) != "xgboost":
+            instead = type(default_representation(trees, n_classes)).__name__
             raise ValueError(
-                f"model is a {type(trees).__name__}; expected a classifier of XGBoost, or ShapValues of this one."
+                f"model is a {type(trees).__name__}; expected a classifier of XGBoost (or another representation, "
+                f"such as {instead})."
             )
         check_that_xgboost_gives_contributions(trees)

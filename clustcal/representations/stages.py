@@ -83,6 +83,7 @@ class StagedMargins(TreeRepresentation):
 
     # `fit` looks at one row only, so that weights of rows mean nothing.
     learns_from_rows = False
+    whole_number = "n_stages"
 
     def __init__(
         self, model: Estimator = None, n_stages: int = 8, iteration_range: tuple[int, int] | None = None

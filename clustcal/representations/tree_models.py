@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import (
@@ -31,7 +32,10 @@ LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingCla
 
 
 class TreeRepresentation(TransformerMixin, BaseEstimator):
-    """What both representations share: the fitted model that they describe, and the check of its rows."""
+    """What representations by trees share: the fitted model that they describe, and the check of its rows."""
+
+    # The parameter that holds a whole number, for whoever gives one in the place of the model.
+    whole_number: str | None = None
 
     def __sklearn_clone__(self) -> Self:
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
@@ -39,24 +43,51 @@ class TreeRepresentation(TransformerMixin, BaseEstimator):
 
     def check_beforehand(self, estimator: Estimator, X: Inputs, n_classes: int) -> None:
         """Raise an error if this cannot describe the estimator once that is fitted to rows X of n_classes classes."""
+        self._check_classifier(estimator)
         trees = last_step(estimator)
         self._check_kind(trees, n_classes, X if trees is unfrozen(estimator) else None)
 
     def _read(self, X: Inputs) -> tuple[Estimator, Inputs]:
         """Return the fitted trees and the rows as the trees see them, after the steps of a pipeline before them."""
+        self._check_classifier(self.model)
         steps, trees = split_model(self.model)
         expected = getattr(self, "n_features_in_", getattr(self.model, "n_features_in_", None))
         X = as_rows(X, expected)
         check_order_of_columns(self.model, X)
         return trees, X if steps is None else steps.transform(X)
 
+    def _check_classifier(self, model: Any) -> None:
+        """Raise a ValueError unless a model, fitted or not, is a classifier, and none that is only around one."""
+        if isinstance(model, Integral) and self.whole_number is not None:
+            raise ValueError(
+                f"model is {model}; expected a fitted tree classifier (or {self.whole_number}={model}, by its name)."
+            )
+        last = last_step(model)
+        check_classifier(last)
+        if hasattr(last, "best_estimator_"):
+            raise ValueError(
+                f"model is a {type(last).__name__}; expected the classifier that it found, its best_estimator_."
+            )
+
+
+def check_classifier(model: Any) -> None:
+    """Raise a ValueError unless a model, fitted or not, is a classifier."""
+    model = unfrozen(model)
+    if not isinstance(model, type) and hasattr(model, "predict_proba"):
+        return
+    what = repr(model) if model is None or isinstance(model, (str, Integral)) else f"a {type(model).__name__}"
+    expected = "a fitted tree classifier"
+    if isinstance(model, type):
+        what = f"the class {model.__name__}"
+    elif package_of(model) == "xgboost" and type(model).__name__ == "Booster":
+        expected = "an XGBClassifier, whose load_model takes the path of a saved booster, or what its save_raw returns"
+    raise ValueError(f"model is {what}; expected {expected}.")
+
 
 def split_model(model: Estimator) -> tuple[Estimator, Estimator]:
     """Return the steps before the trees (None if there are none) and the fitted trees themselves."""
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
-    if isinstance(model, type) or not hasattr(model, "predict_proba"):
-        raise ValueError(f"model is {model!r}; expected a fitted tree classifier.")
+    check_classifier(model)
+    model = unfrozen(model)
     check_is_fitted(model)
     if not isinstance(model, Pipeline):
         return None, model
@@ -107,9 +138,16 @@ def check_order_of_columns(model: Estimator, X: Inputs) -> None:
     known = getattr(unfrozen(model), "feature_names_in_", getattr(unfrozen(model), "feature_names_", None))
     if known is None or not hasattr(X, "columns"):
         return
-    known, found = list(known), list(X.columns)
+    known, found = [name.item() if isinstance(name, np.str_) else name for name in known], list(X.columns)
     if set(known) == set(found) and known != found:
         raise ValueError(f"X has the feature names {found}; expected the order of the model, {known}.")
+
+
+def check_that_names_differ(X: Inputs) -> None:
+    """Raise a ValueError if a frame of pandas has two columns of one name, which XGBoost cannot read."""
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()].tolist()[0]
+        raise ValueError(f"X has two columns named {twice!r}; expected each name once.")
 
 
 def as_rows(X: Inputs, n_features: int | None) -> Inputs:
@@ -128,6 +166,7 @@ def as_rows(X: Inputs, n_features: int | None) -> Inputs:
 def xgboost_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     import xgboost
 
+    check_that_names_differ(X)
     rows = xgboost.DMatrix(
         X,
         missing=trees.missing,

@@ -13,6 +13,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -111,6 +112,58 @@ class TestBoth:
             make(LogisticRegression().fit(X, y)).fit(X)
         with pytest.raises(ValueError, match='booster "gblinear"; expected one with trees'):
             make(xgboost.XGBClassifier(booster="gblinear", n_jobs=1).fit(X, y)).fit(X)
+
+
+MAKERS = [PathContributions, StagedMargins, LeafCoverage, ShapValues]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+class TestWhatIsNoTreeClassifier:
+    def test_a_regressor_is_named_by_its_class(self, data, make):
+        with pytest.raises(ValueError, match=r"^model is a XGBRegressor; expected a fitted tree classifier\.$"):
+            make(xgboost.XGBRegressor(n_estimators=2).fit(*data)).fit(data[0])
+        with pytest.raises(ValueError, match="model is the class RandomForestClassifier; expected"):
+            make(RandomForestClassifier).fit(data[0])
+
+    def test_a_booster_is_told_how_it_becomes_a_classifier(self, data, model, make, tmp_path):
+        booster = model.get_booster()
+        with pytest.raises(ValueError, match="model is a Booster; expected an XGBClassifier, whose load_model takes"):
+            make(booster).fit(data[0])
+        booster.save_model(tmp_path / "booster.json")
+        for source in (tmp_path / "booster.json", booster.save_raw()):
+            loaded = xgboost.XGBClassifier()
+            loaded.load_model(source)
+            fitted = make(loaded).set_params(**{"random_state": 0} if make is LeafCoverage else {}).fit(data[0])
+            direct = make(model).set_params(**{"random_state": 0} if make is LeafCoverage else {}).fit(data[0])
+            np.testing.assert_allclose(fitted.transform(data[0]), direct.transform(data[0]), atol=1e-6)
+
+    def test_a_search_is_told_to_give_the_model_that_it_found(self, data, make):
+        X, y = data
+        trees = xgboost.XGBClassifier(n_estimators=2, n_jobs=1)
+        search = GridSearchCV(trees, {"max_depth": [2]}, cv=2).fit(X, y)
+        with pytest.raises(
+            ValueError, match="model is a GridSearchCV; expected the classifier that it found, its best"
+        ):
+            make(search).fit(X)
+        with pytest.raises(ValueError, match="expected the classifier that it found"):
+            CalibratedClassifier(FrozenEstimator(search), RidgeCalibration(), representation=make()).fit(X, y)
+        assert len(make(search.best_estimator_).fit_transform(X)) == len(X)
+
+    def test_two_columns_of_one_name_are_refused(self, data, model, make):
+        rows = pd.DataFrame(data[0], columns=list("abacde"))
+        with pytest.raises(ValueError, match="X has two columns named 'a'; expected each name once"):
+            make(model).fit(rows)
+
+
+def test_a_number_in_the_place_of_the_model_is_told_its_name(data):
+    X, y = data
+    boosting = xgboost.XGBClassifier(n_estimators=2, n_jobs=1)
+    for number, name in ((LeafCoverage(64), "n_components=64"), (StagedMargins(8), "n_stages=8")):
+        message = rf"model is (64|8); expected a fitted tree classifier \(or {name}, by its name\)"
+        with pytest.raises(ValueError, match=message):
+            number.fit(X)
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(boosting, RidgeCalibration(), representation=[ShapValues(), number], cv=2).fit(X, y)
 
 
 class TestTreesOfSeveralOutputs:
