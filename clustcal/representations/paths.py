@@ -1,4 +1,4 @@
-"""Contributions along the paths of boosted trees: what each feature adds to the score of a row, at little cost."""
+"""Contributions along the paths of boosted trees: what each feature adds to the margin of a row, at little cost."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from clustcal.representations.tree_models import (
 
 
 class PathContributions(TreeRepresentation):
-    r"""What each feature adds to the score of a row along the paths that the row takes through boosted trees.
+    r"""What each feature adds to the margin of a row along the paths that the row takes through boosted trees.
 
-    A tree's score of a row is the mean of its root plus, at every split on the way down, the step from the mean of a
-    node to that of the child that the row goes to. Each step is put down to the feature that is split on:
+    What a tree adds to the margin (the log-odds before the sigmoid) is the mean of its root plus, at every split on
+    the way down, the step from the mean of a node to that of the child that the row goes to. Each step is put down to
+    the feature that is split on:
 
     .. math:: z_j(x) = \sum_t \sum_{v \in \mathrm{path}_t(x),\; j(v) = j} \big(\mu_{\mathrm{child}(v, x)} - \mu_v\big),
 
@@ -49,8 +50,10 @@ class PathContributions(TreeRepresentation):
 
     See Also
     --------
+    LeafCoverage : Which leaves a row falls in; a ridge was measured with both, side by side.
     ShapValues : The same, averaged over the orders of features: exact Shapley values, which take longer.
-    StagedMargins : What each stage of boosting adds to the score.
+    StagedMargins : What each stage of boosting adds to the margin.
+    clustcal.RidgeCalibration : The ridge that was measured with these beside `LeafCoverage`.
 
     Notes
     -----
@@ -78,6 +81,16 @@ class PathContributions(TreeRepresentation):
     >>> margin = model.predict(X[300:], output_margin=True)
     >>> bool(np.allclose(Z.sum(axis=1) + paths.base_value_, margin, atol=1e-3))
     True
+
+    Beside leaf coverage, in a ridge for a model that is fitted already:
+
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from clustcal import CalibratedClassifier, RidgeCalibration
+    >>> from clustcal.representations import LeafCoverage
+    >>> parts = [PathContributions(), LeafCoverage(n_components=8, random_state=0)]
+    >>> ridge = CalibratedClassifier(FrozenEstimator(model), RidgeCalibration(), representation=parts)
+    >>> ridge.fit(X[300:450], y[300:450]).predict_proba(X[450:]).shape
+    (119, 2)
     """
 
     # Whether the axes of Z mean the same for models that were fitted to other rows.
@@ -105,7 +118,7 @@ class PathContributions(TreeRepresentation):
         Raises
         ------
         ValueError
-            If the model is not one of XGBoost's with trees, or if X has other features than the model.
+            If the model is not one of XGBoost's with trees of one output each, or if X has other features than it.
         NotFittedError
             If the model is not fitted.
         """
@@ -127,7 +140,7 @@ class PathContributions(TreeRepresentation):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
-        check_is_fitted(self)
+        self._check_names(input_features)
         return self._names
 
     def _contributions(self, trees: Estimator, X: Inputs) -> Floats:

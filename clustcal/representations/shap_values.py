@@ -74,12 +74,15 @@ class ShapValues(TreeRepresentation):
     Attributes
     ----------
     base_value_ : float, or ndarray of shape (L,) with more than two classes
-        The score of a row before any feature is known.
+        The margin of a row (the probability, of scikit-learn's forests and single trees) before any feature is known.
     n_features_in_ : int
 
     See Also
     --------
     LeafCoverage : Which leaves a row falls in.
+    PathContributions : For XGBoost, in one pass through each tree; not Shapley values, but they add up as well.
+    StagedMargins : What each stage of boosting adds to the margin.
+    clustcal.RidgeCalibration : A linear map of such columns.
 
     Notes
     -----
@@ -164,7 +167,7 @@ class ShapValues(TreeRepresentation):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
-        check_is_fitted(self)
+        self._check_names(input_features)
         return self._names
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:

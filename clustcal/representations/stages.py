@@ -56,7 +56,8 @@ class StagedMargins(TreeRepresentation):
 
     See Also
     --------
-    PathContributions, ShapValues : What each feature adds to the score.
+    LeafCoverage : Which leaves a row falls in; of random forests as well.
+    PathContributions, ShapValues : What each feature adds to the margin.
     clustcal.RidgeCalibration : A linear map of such columns.
 
     Notes
@@ -135,7 +136,7 @@ class StagedMargins(TreeRepresentation):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: ``"rounds 1-38"``, with more than two classes ``"class: rounds 1-38"``."""
-        check_is_fitted(self)
+        self._check_names(input_features)
         edges = [self._start, *self.ends_]
         names = [f"rounds {start + 1}-{end}" for start, end in pairwise(edges)]
         if self._labels is not None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -55,6 +55,12 @@ class TreeRepresentation(TransformerMixin, BaseEstimator):
         X = as_rows(X, expected)
         check_order_of_columns(self.model, X)
         return trees, X if steps is None else steps.transform(X)
+
+    def _check_names(self, input_features: ArrayLike | None) -> None:
+        """Raise an error unless this is fitted, and to as many features as there are names given."""
+        check_is_fitted(self)
+        if input_features is not None and np.size(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features has {np.size(input_features)} names; expected {self.n_features_in_}.")
 
     def _check_classifier(self, model: Any) -> None:
         """Raise a ValueError unless a model, fitted or not, is a classifier, and none that is only around one."""
@@ -252,9 +258,16 @@ def catboost_threads(trees: Estimator) -> int:
 
 
 def names_of_contributions(model: Estimator, X: Inputs, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the names of what features, as the trees see them in X, add to the score; of each class of several."""
-    steps, _ = split_model(model)
-    names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else names_behind(steps, X.shape[1])
+    """Return the names of what features, as the trees see them in X, add to the margin; of each class of several."""
+    steps, trees = split_model(model)
+    # XGBoost and scikit-learn know names of a frame alone; LightGBM and CatBoost make some up.
+    known = getattr(trees, "feature_names_in_", None) if package_of(trees) in ("xgboost", None) else None
+    if hasattr(X, "columns"):
+        names = np.asarray(X.columns, dtype=object)
+    elif steps is None and known is not None:
+        names = np.asarray([str(name) for name in known], dtype=object)
+    else:
+        names = names_behind(steps, X.shape[1])
     if len(classes) == 2:
         return names
     return np.array([f"{label}:{name}" for label in classes for name in names], dtype=object)

@@ -166,6 +166,32 @@ def test_a_number_in_the_place_of_the_model_is_told_its_name(data):
             CalibratedClassifier(boosting, RidgeCalibration(), representation=[ShapValues(), number], cv=2).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("make", "trees"),
+    [
+        (PathContributions, xgboost.XGBClassifier(n_estimators=3, n_jobs=1)),
+        (ShapValues, xgboost.XGBClassifier(n_estimators=3, n_jobs=1)),
+        (ShapValues, RandomForestClassifier(3)),
+    ],
+    ids=lambda one: getattr(one, "__name__", type(one).__name__),
+)
+def test_names_are_those_of_the_frame_that_the_model_was_fitted_on_also_for_arrays(data, make, trees):
+    X, y = data
+    frame = pd.DataFrame(X).add_prefix("f")
+    names = make(clone(trees).fit(frame, y)).fit(X).get_feature_names_out().tolist()
+    assert names == list(frame.columns)
+    assert {type(name) for name in names} == {str}
+    assert make(clone(trees).fit(X, y)).fit(X).get_feature_names_out().tolist() == [f"x{j}" for j in range(6)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_list_of_other_names_than_those_of_the_features_is_refused(data, model, make):
+    fitted = make(model).fit(data[0])
+    with pytest.raises(ValueError, match=r"input_features"):
+        fitted.get_feature_names_out(["a"])
+    assert len(fitted.get_feature_names_out([f"x{j}" for j in range(6)])) == fitted.transform(data[0]).shape[1]
+
+
 class TestTreesOfSeveralOutputs:
     """XGBoost's own error has a thousand letters and a stack trace, after the model was trained."""
 
