@@ -27,6 +27,7 @@ from sklearn.utils.validation import column_or_1d
 from clustcal.core.array_types import Estimator, Inputs, Labels
 from clustcal.core.labels import as_labels, check_no_label_missing, check_no_types_mixed
 from clustcal.core.user_warnings import warn_user
+from clustcal.fold_representations import named_members
 from clustcal.representations.tree_models import last_step, rounds_found, stops_early, unfrozen
 
 # Steps of scikit-learn, beside those that say so themselves, each of whose columns is a function of columns that it is
@@ -112,17 +113,18 @@ def check_representation(
     representation: Estimator, estimator: Estimator, X: Inputs, n_classes: int, is_refitted: bool
 ) -> None:
     """Raise an error if a representation cannot serve, or if a model in it may have been fitted to the rows X."""
-    given = fitted_models_in(representation)
-    if is_refitted and given:
-        raise ValueError(
-            f"representation holds a fitted {type(given[0]).__name__}, which may have seen the rows that estimator, "
-            f"fitted anew in every fold, has not; expected {type(representation).__name__} without a model, so that it "
-            "gets that of each fold, or estimator in a FrozenEstimator, or Z."
-        )
     for part in parts_of(representation):
         if hasattr(part, "check_beforehand"):
             model = getattr(part, "model", None)
             part.check_beforehand(estimator if model is None else model, X, n_classes)
+    for name, member in named_members(representation):
+        given = fitted_models_in(member)
+        if is_refitted and given:
+            raise ValueError(
+                f"{name} holds a fitted {type(given[0]).__name__}, which may have seen the rows that estimator, "
+                f"fitted anew in every fold, has not; expected {type(member).__name__} without a model, so that it "
+                "gets that of each fold, or estimator in a FrozenEstimator, or Z."
+            )
 
 
 def parts_of(representation: Estimator) -> list[Any]:
@@ -156,16 +158,17 @@ def check_that_axes_agree(representation: Estimator, estimator: Estimator) -> No
     of a step that does not say where its columns come from. Of an estimator that is no pipeline the features are the
     columns of X, whatever is within it.
     """
-    what = type(representation).__name__
-    if getattr(representation, "axes_are_features", False):
-        rotating = step_with_own_axes(unfrozen(estimator))
-        if rotating is None:
-            return
-        what = f"{what} behind {rotating}"
-    raise ValueError(
-        f"representation is {what}, whose axes differ from fold to fold, and ensemble is False; expected "
-        "ensemble=True, or a representation by features, such as ShapValues."
-    )
+    rotating = step_with_own_axes(unfrozen(estimator))
+    for name, member in named_members(representation):
+        what = type(member).__name__
+        if getattr(member, "axes_are_features", False):
+            if rotating is None:
+                continue
+            what = f"{what} behind {rotating}"
+        raise ValueError(
+            f"{name} is {what}, whose axes differ from fold to fold, and ensemble is False; expected "
+            "ensemble=True, or a representation by features, such as ShapValues."
+        )
 
 
 def step_with_own_axes(model: Estimator) -> str | None:

@@ -39,6 +39,13 @@ class SideBySide(FeatureUnion):
         return [one.transform(row).shape[1] for _, one in self.transformer_list]
 
 
+def named_members(representation: Estimator) -> list[tuple[str, Estimator]]:
+    """Return the representations of a list as a user would call them, or the one that there is."""
+    if isinstance(representation, SideBySide):
+        return [(f"representation[{k}]", one) for k, (_, one) in enumerate(representation.transformer_list)]
+    return [("representation", representation)]
+
+
 def models_of(representation: Estimator) -> dict[str, Estimator]:
     """Return the names of the parameters ``model``, at any depth, and their values."""
     params = representation.get_params()
@@ -69,6 +76,10 @@ def fit_representation(representation: Estimator, X: Inputs, weights: Floats | N
         return representation
     if weights is None or (weights == 1).all() or not getattr(representation, "learns_from_rows", True):
         return representation.fit(X)
+    if isinstance(representation, SideBySide):  # each member takes weights in its own way
+        members = representation.transformer_list
+        representation.transformer_list = [(name, fit_representation(one, X, weights)) for name, one in members]
+        return representation
     if has_fit_parameter(representation, "sample_weight"):
         return representation.fit(X, sample_weight=weights)
     return representation.fit(_safe_indexing(X, _repeated(weights, representation)))

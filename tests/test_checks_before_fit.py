@@ -38,6 +38,7 @@ from clustcal import (
     DirichletCalibration,
     LocalRecalibration,
     PlattScaling,
+    RidgeCalibration,
     VectorScaling,
 )
 from clustcal.checks_before_fit import keeps_axes
@@ -86,6 +87,24 @@ def test_a_fitted_model_in_the_representation_of_an_estimator_fitted_in_folds_is
         wrapped.fit(X, y)
     frozen = CalibratedClassifier(FrozenEstimator(FITTED), CLUSTERED, representation).fit(X, y)
     assert frozen.predict_proba(X).shape == (200, 2)
+
+
+def test_of_a_list_the_member_to_blame_is_named_and_refused():
+    for members, message in (
+        (
+            [ShapValues(), LeafCoverage(FITTED, 3)],
+            r"representation\[1\] holds .*; expected LeafCoverage without a model",
+        ),
+        ([ShapValues(FITTED), LeafCoverage()], r"representation\[0\] holds .*; expected ShapValues without a model"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(FOREST, RidgeCalibration(), members, cv=2).fit(X, y)
+    for members, message in (
+        ([ShapValues(), LeafCoverage()], r"representation\[1\] is LeafCoverage, whose axes differ"),
+        ([PCA(2), ShapValues()], r"representation\[0\] is PCA, whose axes differ"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CalibratedClassifier(FOREST, RidgeCalibration(), members, cv=2, ensemble=False).fit(X, y)
 
 
 def test_what_holds_no_model_is_taken():

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from clustcal import CalibratedClassifier, ClusteredCalibration
-from clustcal.fold_representations import fit_and_transform, fit_representation
+from clustcal.fold_representations import SideBySide, fit_and_transform, fit_representation
 from clustcal.representations import LeafCoverage, ShapValues, StandardizedFeatures
 
 X, y = make_classification(240, n_features=6, n_informative=4, flip_y=0.2, random_state=0)
@@ -29,6 +29,7 @@ REPRESENTATIONS = [
     make_pipeline(StandardScaler(), PCA(2, svd_solver="full")),
     ShapValues(FOREST),
     FunctionTransformer(np.square),
+    SideBySide.of([StandardizedFeatures(), PCA(3, svd_solver="full"), ShapValues(FOREST)]),
 ]
 
 
@@ -60,3 +61,16 @@ def test_one_that_learns_nothing_from_rows_needs_no_repetition():
         warnings.simplefilter("error", UserWarning)
         fit_representation(ShapValues(FOREST), X, WEIGHTS + 0.5)
         fit_representation(StandardizedFeatures(), X, WEIGHTS + 0.5)
+
+
+def test_each_of_a_list_takes_weights_in_its_own_way():
+    """Whoever learns nothing from rows needs no warning, and whoever takes weights gets them, fractions as well."""
+    weights = WEIGHTS + 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        fitted = fit_representation(SideBySide.of([ShapValues(FOREST), StandardizedFeatures()]), X, weights)
+    expected = StandardizedFeatures().fit(X, sample_weight=weights).transform(X)
+    np.testing.assert_array_equal(fitted.transform(X), np.hstack([ShapValues(FOREST).fit_transform(X), expected]))
+    with pytest.warns(UserWarning, match="^PCA takes no sample_weight") as found:
+        fit_representation(SideBySide.of([ShapValues(FOREST), PCA(2)]), X, weights)
+    assert len(found) == 1

@@ -36,7 +36,8 @@ def default_representation(model: Estimator, n_classes: int | None = None) -> Es
     representation : transformer
         `ShapValues` for boosted trees (XGBoost, LightGBM, CatBoost, scikit-learn's of two classes and its histogram
         boosting); `LeafCoverage` for forests, single trees, and boosted trees for which there are no SHAP values
-        (scikit-learn's gradient boosting of more classes, LightGBM's linear trees, CatBoost's that are not symmetric);
+        (scikit-learn's gradient boosting of more classes, XGBoost's trees of several outputs, LightGBM's linear trees,
+        CatBoost's that are not symmetric);
         `StandardizedFeatures` for everything else. The activations of a network must be named, as nobody but its maker
         knows its layers.
 

@@ -69,7 +69,10 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
 
     See Also
     --------
-    ShapValues : What each feature adds to the score.
+    PathContributions : What each feature adds to the margin; a ridge was measured with both, with 64 components.
+    ShapValues : The same as exact Shapley values.
+    StagedMargins : What each stage of boosting adds to the margin.
+    clustcal.RidgeCalibration : A linear map of such columns.
     clustcal.ClusteredCalibration : Clusters the embedding and calibrates in every cluster.
 
     Notes
@@ -90,6 +93,8 @@ class LeafCoverage(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     >>> coverage.fit_transform(X[300:]).shape
     (269, 8)
     """
+
+    whole_number = "n_components"
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Contributions along the paths of boosted trees: what each feature adds to the score of a row, at little cost."""
+"""Contributions along the paths of boosted trees: what each feature adds to the margin of a row, at little cost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Floats, Inputs
+from clustcal.representations.choice import default_representation
 from clustcal.representations.tree_models import (
     TreeRepresentation,
-    check_that_xgboost_has_trees,
+    check_that_xgboost_gives_contributions,
     names_of_contributions,
     package_of,
     xgboost_predict,
@@ -19,10 +20,11 @@ from clustcal.representations.tree_models import (
 
 
 class PathContributions(TreeRepresentation):
-    r"""What each feature adds to the score of a row along the paths that the row takes through boosted trees.
+    r"""What each feature adds to the margin of a row along the paths that the row takes through boosted trees.
 
-    A tree's score of a row is the mean of its root plus, at every split on the way down, the step from the mean of a
-    node to that of the child that the row goes to. Each step is put down to the feature that is split on:
+    What a tree adds to the margin (the log-odds before the sigmoid) is the mean of its root plus, at every split on
+    the way down, the step from the mean of a node to that of the child that the row goes to. Each step is put down to
+    the feature that is split on:
 
     .. math:: z_j(x) = \sum_t \sum_{v \in \mathrm{path}_t(x),\; j(v) = j} \big(\mu_{\mathrm{child}(v, x)} - \mu_v\big),
 
@@ -34,8 +36,8 @@ class PathContributions(TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        An `XGBClassifier` or `XGBRFClassifier` with trees, a `Pipeline` that ends in one, or one in a
-        `FrozenEstimator`. May be set later: ``PathContributions().set_params(model=model)``.
+        An `XGBClassifier` or `XGBRFClassifier` with trees, each of one output (the default), a `Pipeline` that ends in
+        one, or one in a `FrozenEstimator`. May be set later: ``PathContributions().set_params(model=model)``.
     iteration_range : (int, int), optional
         Use only the boosting rounds from the first number up to the second. Left out: all, or up to the best round of
         a model that stopped early.
@@ -48,8 +50,10 @@ class PathContributions(TreeRepresentation):
 
     See Also
     --------
+    LeafCoverage : Which leaves a row falls in; a ridge was measured with both, side by side.
     ShapValues : The same, averaged over the orders of features: exact Shapley values, which take longer.
-    StagedMargins : What each stage of boosting adds to the score.
+    StagedMargins : What each stage of boosting adds to the margin.
+    clustcal.RidgeCalibration : The ridge that was measured with these beside `LeafCoverage`.
 
     Notes
     -----
@@ -77,6 +81,16 @@ class PathContributions(TreeRepresentation):
     >>> margin = model.predict(X[300:], output_margin=True)
     >>> bool(np.allclose(Z.sum(axis=1) + paths.base_value_, margin, atol=1e-3))
     True
+
+    Beside leaf coverage, in a ridge for a model that is fitted already:
+
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from clustcal import CalibratedClassifier, RidgeCalibration
+    >>> from clustcal.representations import LeafCoverage
+    >>> parts = [PathContributions(), LeafCoverage(n_components=8, random_state=0)]
+    >>> ridge = CalibratedClassifier(FrozenEstimator(model), RidgeCalibration(), representation=parts)
+    >>> ridge.fit(X[300:450], y[300:450]).predict_proba(X[450:]).shape
+    (119, 2)
     """
 
     # Whether the axes of Z mean the same for models that were fitted to other rows.
@@ -104,7 +118,7 @@ class PathContributions(TreeRepresentation):
         Raises
         ------
         ValueError
-            If the model is not one of XGBoost's with trees, or if X has other features than the model.
+            If the model is not one of XGBoost's with trees of one output each, or if X has other features than it.
         NotFittedError
             If the model is not fitted.
         """
@@ -126,7 +140,7 @@ class PathContributions(TreeRepresentation):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
-        check_is_fitted(self)
+        self._check_names(input_features)
         return self._names
 
     def _contributions(self, trees: Estimator, X: Inputs) -> Floats:
@@ -138,7 +152,9 @@ class PathContributions(TreeRepresentation):
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         if package_of(trees) != "xgboost":
+            instead = type(default_representation(trees, n_classes)).__name__
             raise ValueError(
-                f"model is a {type(trees).__name__}; expected a classifier of XGBoost, or ShapValues of this one."
+                f"model is a {type(trees).__name__}; expected a classifier of XGBoost (or another representation, "
+                f"such as {instead})."
             )
-        check_that_xgboost_has_trees(trees)
+        check_that_xgboost_gives_contributions(trees)

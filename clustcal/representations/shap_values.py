@@ -26,7 +26,7 @@ from clustcal.representations.tree_models import (
     TreeRepresentation,
     boosting_rounds,
     catboost_pool,
-    check_that_xgboost_has_trees,
+    check_that_xgboost_gives_contributions,
     lightgbm_predict,
     names_of_contributions,
     package_of,
@@ -55,12 +55,12 @@ class ShapValues(TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        A classifier of XGBoost (with trees), LightGBM (without linear trees) or CatBoost (with symmetric trees, its
-        default: of others its values do not add up to the margin); or, through the package shap, scikit-learn's
-        `RandomForestClassifier`, `ExtraTreesClassifier`, `DecisionTreeClassifier`, `HistGradientBoostingClassifier`
-        without categorical features, or binary `GradientBoostingClassifier`. Also a `Pipeline` that ends in one of
-        them (values are then those of the features behind its other steps), or one of them in a `FrozenEstimator`. May
-        be set later: ``ShapValues().set_params(model=model)``.
+        A classifier of XGBoost (with trees, each of one output, its default), LightGBM (without linear trees) or
+        CatBoost (with symmetric trees, its default: of others its values do not add up to the margin); or, through the
+        package shap, scikit-learn's `RandomForestClassifier`, `ExtraTreesClassifier`, `DecisionTreeClassifier`,
+        `HistGradientBoostingClassifier` without categorical features, or binary `GradientBoostingClassifier`. Also a
+        `Pipeline` that ends in one of them (values are then those of the features behind its other steps), or one of
+        them in a `FrozenEstimator`. May be set later: ``ShapValues().set_params(model=model)``.
     iteration_range : (int, int), optional
         For XGBoost, LightGBM and CatBoost: use only the boosting rounds from the first number up to the second. Left
         out: all, or up to the best round of a model that stopped early.
@@ -74,12 +74,15 @@ class ShapValues(TreeRepresentation):
     Attributes
     ----------
     base_value_ : float, or ndarray of shape (L,) with more than two classes
-        The score of a row before any feature is known.
+        The margin of a row (the probability, of scikit-learn's forests and single trees) before any feature is known.
     n_features_in_ : int
 
     See Also
     --------
     LeafCoverage : Which leaves a row falls in.
+    PathContributions : For XGBoost, in one pass through each tree; not Shapley values, but they add up as well.
+    StagedMargins : What each stage of boosting adds to the margin.
+    clustcal.RidgeCalibration : A linear map of such columns.
 
     Notes
     -----
@@ -164,7 +167,7 @@ class ShapValues(TreeRepresentation):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the name of every column: the feature's, with more than two classes ``"class:feature"``."""
-        check_is_fitted(self)
+        self._check_names(input_features)
         return self._names
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
@@ -249,7 +252,7 @@ def _check_model(
     if package is None:
         _check_model_of_scikit_learn(trees, n_classes, X, method, iteration_range)
     elif package == "xgboost":
-        check_that_xgboost_has_trees(trees)
+        check_that_xgboost_gives_contributions(trees)
         if method == "shap":
             raise ValueError('method is "shap"; expected "auto", "xgboost" or "woodelf" for an XGBoost classifier.')
         if method == "woodelf":
@@ -265,8 +268,10 @@ def _check_model(
 
 
 def obstacle_to_shap_values(trees: Estimator) -> str | None:
-    """Return which setting keeps LightGBM or CatBoost from giving right SHAP values, or None."""
+    """Return which setting keeps a package of boosted trees from giving right SHAP values, or None."""
     params = trees.get_params()
+    if package_of(trees) == "xgboost" and params.get("multi_strategy") == "multi_output_tree":
+        return "multi_strategy='multi_output_tree'"
     if package_of(trees) == "lightgbm" and any(params.get(name) for name in ("linear_tree", "linear_trees")):
         return "linear_tree=True"
     if package_of(trees) == "catboost" and params.get("grow_policy", "SymmetricTree") != "SymmetricTree":

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clustcal.core.array_types import Estimator, Floats, Inputs
@@ -18,18 +17,18 @@ from clustcal.representations.tree_models import (
     boosting_rounds,
     catboost_threads,
     check_that_xgboost_has_trees,
+    is_random_forest,
     lightgbm_predict,
     package_of,
     xgboost_predict,
 )
 
 
-class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
+class StagedMargins(TreeRepresentation):
     r"""What each stage of boosting adds to the margin of a row.
 
-    The rounds of the model are cut into stages of as many rounds each, as far as they divide. With :math:`s_r(x)` the
-    margin (the log-odds before the sigmoid) after r rounds and :math:`r_0 = 0 < r_1 < \dots < r_K` the ends of the
-    stages,
+    The rounds of the model are cut into stages of equal length, up to one round. With :math:`s_r(x)` the margin (the
+    log-odds before the sigmoid) after r rounds and :math:`r_0 = 0 < r_1 < \dots < r_K` the ends of the stages,
 
     .. math:: z_1(x) = s_{r_1}(x), \qquad z_k(x) = s_{r_k}(x) - s_{r_{k-1}}(x),
 
@@ -39,8 +38,9 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     Parameters
     ----------
     model : fitted classifier
-        A boosting classifier of XGBoost (with trees), LightGBM or CatBoost, a `Pipeline` that ends in one, or one in a
-        `FrozenEstimator`. May be set later: ``StagedMargins().set_params(model=model)``.
+        A boosting classifier of XGBoost (with trees), LightGBM or CatBoost, but none that grows a random forest; a
+        `Pipeline` that ends in one, or one in a `FrozenEstimator`. May be set later:
+        ``StagedMargins().set_params(model=model)``.
     n_stages : int, default=8
         K; fewer where the model has fewer rounds: `n_stages_` tells.
     iteration_range : (int, int), optional
@@ -56,7 +56,8 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
 
     See Also
     --------
-    PathContributions, ShapValues : What each feature adds to the score.
+    LeafCoverage : Which leaves a row falls in; of random forests as well.
+    PathContributions, ShapValues : What each feature adds to the margin.
     clustcal.RidgeCalibration : A linear map of such columns.
 
     Notes
@@ -77,10 +78,13 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
     (269, 4)
     >>> bool(np.allclose(Z.sum(axis=1), model.predict(X[300:], output_margin=True), atol=1e-4))
     True
+    >>> StagedMargins(model, n_stages=4).fit(X[300:]).get_feature_names_out().tolist()
+    ['rounds 1-5', 'rounds 6-10', 'rounds 11-15', 'rounds 16-20']
     """
 
     # `fit` looks at one row only, so that weights of rows mean nothing.
     learns_from_rows = False
+    whole_number = "n_stages"
 
     def __init__(
         self, model: Estimator = None, n_stages: int = 8, iteration_range: tuple[int, int] | None = None
@@ -120,7 +124,7 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         stages, margin = self._stages(trees, rows[:1]), _margins(trees, rows[:1], (start, end))
         # Some packages add the intercept of the model to the margin of any rounds: K times in all, where once is right.
         self._intercept = (stages.sum(axis=1) - margin)[0] / max(self.n_stages_ - 1, 1)
-        self._n_features_out = stages[0].size
+        self._labels = None if stages.ndim == 2 else trees.classes_
         self.n_features_in_ = np.shape(X)[1]
         return self
 
@@ -129,6 +133,15 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
         check_is_fitted(self)
         stages = self._stages(*self._read(X))
         return stages.reshape(len(stages), -1)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the name of every column: ``"rounds 1-38"``, with more than two classes ``"class: rounds 1-38"``."""
+        self._check_names(input_features)
+        edges = [self._start, *self.ends_]
+        names = [f"rounds {start + 1}-{end}" for start, end in pairwise(edges)]
+        if self._labels is not None:
+            names = [f"{label}: {name}" for name in names for label in self._labels]
+        return np.array(names, dtype=object)
 
     def _stages(self, trees: Estimator, X: Inputs) -> Floats:
         """Return what every stage adds, shape (n, K), or (n, K, L) with L > 2 classes; the first has the intercept."""
@@ -146,6 +159,11 @@ class StagedMargins(ClassNamePrefixFeaturesOutMixin, TreeRepresentation):
             )
         if package == "xgboost":
             check_that_xgboost_has_trees(trees)
+        if is_random_forest(trees):
+            raise ValueError(
+                f"model is a {type(trees).__name__} that grows a random forest, which has no stages; expected a "
+                "boosting classifier, or LeafCoverage."
+            )
 
 
 def _margins(trees: Estimator, X: Inputs, rounds: tuple[int, int]) -> Floats:

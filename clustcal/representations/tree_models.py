@@ -10,7 +10,8 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -31,7 +32,10 @@ LEAF_MODELS = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingCla
 
 
 class TreeRepresentation(TransformerMixin, BaseEstimator):
-    """What both representations share: the fitted model that they describe, and the check of its rows."""
+    """What representations by trees share: the fitted model that they describe, and the check of its rows."""
+
+    # The parameter that holds a whole number, for whoever gives one in the place of the model.
+    whole_number: str | None = None
 
     def __sklearn_clone__(self) -> Self:
         # A clone describes the same fitted model: cloning the model as well would leave it unfitted.
@@ -39,24 +43,57 @@ class TreeRepresentation(TransformerMixin, BaseEstimator):
 
     def check_beforehand(self, estimator: Estimator, X: Inputs, n_classes: int) -> None:
         """Raise an error if this cannot describe the estimator once that is fitted to rows X of n_classes classes."""
+        self._check_classifier(estimator)
         trees = last_step(estimator)
         self._check_kind(trees, n_classes, X if trees is unfrozen(estimator) else None)
 
     def _read(self, X: Inputs) -> tuple[Estimator, Inputs]:
         """Return the fitted trees and the rows as the trees see them, after the steps of a pipeline before them."""
+        self._check_classifier(self.model)
         steps, trees = split_model(self.model)
         expected = getattr(self, "n_features_in_", getattr(self.model, "n_features_in_", None))
         X = as_rows(X, expected)
         check_order_of_columns(self.model, X)
         return trees, X if steps is None else steps.transform(X)
 
+    def _check_names(self, input_features: ArrayLike | None) -> None:
+        """Raise an error unless this is fitted, and to as many features as there are names given."""
+        check_is_fitted(self)
+        if input_features is not None and np.size(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features has {np.size(input_features)} names; expected {self.n_features_in_}.")
+
+    def _check_classifier(self, model: Any) -> None:
+        """Raise a ValueError unless a model, fitted or not, is a classifier, and none that is only around one."""
+        if isinstance(model, Integral) and self.whole_number is not None:
+            raise ValueError(
+                f"model is {model}; expected a fitted tree classifier (or {self.whole_number}={model}, by its name)."
+            )
+        last = last_step(model)
+        check_classifier(last)
+        if hasattr(last, "best_estimator_"):
+            raise ValueError(
+                f"model is a {type(last).__name__}; expected the classifier that it found, its best_estimator_."
+            )
+
+
+def check_classifier(model: Any) -> None:
+    """Raise a ValueError unless a model, fitted or not, is a classifier."""
+    model = unfrozen(model)
+    if not isinstance(model, type) and hasattr(model, "predict_proba"):
+        return
+    what = repr(model) if model is None or isinstance(model, (str, Integral)) else f"a {type(model).__name__}"
+    expected = "a fitted tree classifier"
+    if isinstance(model, type):
+        what = f"the class {model.__name__}"
+    elif package_of(model) == "xgboost" and type(model).__name__ == "Booster":
+        expected = "an XGBClassifier, whose load_model takes the path of a saved booster, or what its save_raw returns"
+    raise ValueError(f"model is {what}; expected {expected}.")
+
 
 def split_model(model: Estimator) -> tuple[Estimator, Estimator]:
     """Return the steps before the trees (None if there are none) and the fitted trees themselves."""
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
-    if isinstance(model, type) or not hasattr(model, "predict_proba"):
-        raise ValueError(f"model is {model!r}; expected a fitted tree classifier.")
+    check_classifier(model)
+    model = unfrozen(model)
     check_is_fitted(model)
     if not isinstance(model, Pipeline):
         return None, model
@@ -80,6 +117,18 @@ def package_of(trees: Estimator) -> str | None:
     return next((package for package in BOOSTING_PACKAGES if package in homes), None)
 
 
+def is_random_forest(trees: Estimator) -> bool:
+    """Whether a model of a package of boosted trees, fitted or not, grows a random forest in the place of boosting."""
+    package = package_of(trees)
+    if package == "xgboost":
+        from xgboost import XGBRFClassifier
+
+        return isinstance(trees, XGBRFClassifier)
+    # LightGBM takes its parameter by any of these names.
+    params = trees.get_params() if package == "lightgbm" else {}
+    return any(params.get(name) in ("rf", "random_forest") for name in ("boosting_type", "boosting", "boost"))
+
+
 def stops_early(trees: Estimator) -> bool:
     """Whether a model stops by rows that its `fit` must be given."""
     return package_of(trees) == "xgboost" and trees.early_stopping_rounds is not None
@@ -95,9 +144,16 @@ def check_order_of_columns(model: Estimator, X: Inputs) -> None:
     known = getattr(unfrozen(model), "feature_names_in_", getattr(unfrozen(model), "feature_names_", None))
     if known is None or not hasattr(X, "columns"):
         return
-    known, found = list(known), list(X.columns)
+    known, found = [name.item() if isinstance(name, np.str_) else name for name in known], list(X.columns)
     if set(known) == set(found) and known != found:
         raise ValueError(f"X has the feature names {found}; expected the order of the model, {known}.")
+
+
+def check_that_names_differ(X: Inputs) -> None:
+    """Raise a ValueError if a frame of pandas has two columns of one name, which XGBoost cannot read."""
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()].tolist()[0]
+        raise ValueError(f"X has two columns named {twice!r}; expected each name once.")
 
 
 def as_rows(X: Inputs, n_features: int | None) -> Inputs:
@@ -116,16 +172,29 @@ def as_rows(X: Inputs, n_features: int | None) -> Inputs:
 def xgboost_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     import xgboost
 
+    check_that_names_differ(X)
     rows = xgboost.DMatrix(
         X,
         missing=trees.missing,
-        feature_types=trees.feature_types,
+        feature_types=_types_of_features(trees, X),
         nthread=trees.n_jobs,
         enable_categorical=trees.enable_categorical,
     )
     # As in predict_proba, arrays are taken where the model was fitted on a frame.
     booster = xgboost_booster(trees, iteration_range)
     return booster.predict(rows, validate_features=hasattr(X, "columns"), **what)
+
+
+def _types_of_features(trees: Estimator, X: Inputs) -> Any:
+    """Return the types of the features of XGBoost, with the categories by which it reads those of a frame if any.
+
+    A booster tells these from its training rows (since XGBoost 3.1), but a slice of it has forgotten them.
+    """
+    booster = trees.get_booster()
+    if trees.enable_categorical and hasattr(X, "columns") and hasattr(booster, "get_categories"):
+        categories = booster.get_categories()
+        return trees.feature_types if categories.empty() else categories
+    return trees.feature_types
 
 
 def xgboost_booster(trees: Estimator, iteration_range: tuple[int, int] | None) -> Any:
@@ -154,6 +223,15 @@ def check_that_xgboost_has_trees(trees: Estimator) -> None:
         raise ValueError('model is an XGBoost classifier with booster "gblinear"; expected one with trees.')
 
 
+def check_that_xgboost_gives_contributions(trees: Estimator) -> None:
+    check_that_xgboost_has_trees(trees)
+    if trees.multi_strategy == "multi_output_tree":
+        raise ValueError(
+            f'model is a {type(trees).__name__} with multi_strategy "multi_output_tree", of which XGBoost gives no '
+            'contributions of features; expected "one_output_per_tree", or LeafCoverage, or StagedMargins.'
+        )
+
+
 def lightgbm_predict(trees: Estimator, X: Inputs, iteration_range: tuple[int, int] | None, **what: Any) -> NDArray[Any]:
     start, end = boosting_rounds(trees, iteration_range)
     with warnings.catch_warnings():
@@ -180,9 +258,16 @@ def catboost_threads(trees: Estimator) -> int:
 
 
 def names_of_contributions(model: Estimator, X: Inputs, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the names of what features, as the trees see them in X, add to the score; of each class of several."""
-    steps, _ = split_model(model)
-    names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else names_behind(steps, X.shape[1])
+    """Return the names of what features, as the trees see them in X, add to the margin; of each class of several."""
+    steps, trees = split_model(model)
+    # XGBoost and scikit-learn know names of a frame alone; LightGBM and CatBoost make some up.
+    known = getattr(trees, "feature_names_in_", None) if package_of(trees) in ("xgboost", None) else None
+    if hasattr(X, "columns"):
+        names = np.asarray(X.columns, dtype=object)
+    elif steps is None and known is not None:
+        names = np.asarray([str(name) for name in known], dtype=object)
+    else:
+        names = names_behind(steps, X.shape[1])
     if len(classes) == 2:
         return names
     return np.array([f"{label}:{name}" for label in classes for name in names], dtype=object)

@@ -1,9 +1,13 @@
 """PathContributions: sums to the margin, SHAP values where orders do not matter, and a tree done by hand."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -120,7 +124,8 @@ def test_names_pipelines_frames_and_clones(data):
     copy = clone(PathContributions(FrozenEstimator(model))).fit(frame)
     np.testing.assert_array_equal(copy.transform(frame), Z)
     assert copy.get_feature_names_out().tolist() == list(frame.columns)
-    with pytest.raises(ValueError, match="expected the order of the model"):
+    order = re.escape("expected the order of the model, ['f0', 'f1', 'f2', 'f3', 'f4', 'f5'].")
+    with pytest.raises(ValueError, match=order):
         copy.transform(frame[frame.columns[::-1]])
 
 
@@ -129,8 +134,25 @@ def test_other_models_are_refused(data):
     linear = fit_xgboost(X, y, booster="gblinear", max_depth=None)
     with pytest.raises(ValueError, match="gblinear"):
         PathContributions(linear).fit(X)
-    with pytest.raises(ValueError, match="model is a LogisticRegression; expected a classifier of XGBoost, or ShapV"):
-        PathContributions(LogisticRegression().fit(X, y)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("other", "instead"),
+    [
+        (LogisticRegression(), "StandardizedFeatures"),
+        (RandomForestClassifier(3), "LeafCoverage"),
+        (HistGradientBoostingClassifier(max_iter=3), "ShapValues"),
+        (CalibratedClassifierCV(LogisticRegression(), cv=2), "StandardizedFeatures"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_of_other_models_it_names_a_representation_that_takes_them(data, other, instead):
+    X, y = data
+    message = rf"model is a {type(other).__name__}; expected a classifier of XGBoost .*such as {instead}\)"
+    with pytest.raises(ValueError, match=message):
+        PathContributions(other.fit(X, y)).fit(X)
+    with pytest.raises(ValueError, match=message):
+        CalibratedClassifier(other, RidgeCalibration(), representation=[PathContributions()], cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize("ensemble", [True, False])

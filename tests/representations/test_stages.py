@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clustcal import CalibratedClassifier, RidgeCalibration
+from clustcal.checks_before_fit import keeps_axes
 from clustcal.representations import StagedMargins
 from tests.representations.tree_data import N_TREES, fit_xgboost, make_data
 
@@ -51,8 +53,13 @@ def test_stages_are_differences_of_margins(package, n_classes):
     for k, end in enumerate(stages.ends_):
         margin = margin_of(model, X, end).reshape(400, -1)
         np.testing.assert_allclose(Z[:, : k + 1].sum(axis=1), margin, atol=1e-5)
-    assert stages.get_feature_names_out()[0] == "stagedmargins0"
-    assert len(stages.get_feature_names_out()) == Z[0].size
+    names = [f"rounds {rounds}" for rounds in ("1-2", "3-4", "5-7", "8-9", "10-12")]
+    if n_classes == 3:
+        names = [f"{label}: {name}" for name in names for label in range(3)]
+    assert stages.get_feature_names_out().tolist() == names
+    frame = stages.set_output(transform="pandas").transform(X)
+    assert frame.columns.tolist() == names
+    np.testing.assert_array_equal(frame.to_numpy(), Z.reshape(400, -1))
 
 
 @given(n_stages=st.integers(1, 40), start=st.integers(0, N_TREES - 1), length=st.integers(1, N_TREES))
@@ -65,6 +72,13 @@ def test_any_number_of_stages_adds_up(n_stages, start, length):
     assert Z.shape == (50, min(n_stages, end - start)) == (50, stages.n_stages_)
     margin = model.predict(X, output_margin=True, iteration_range=(start, end))
     np.testing.assert_allclose(Z.sum(axis=1), margin, atol=1e-4)
+
+
+def test_names_count_the_rounds_of_the_model_from_one(model, data):
+    names = StagedMargins(model, 3, iteration_range=(4, 9)).fit(data[0]).get_feature_names_out().tolist()
+    assert names == ["rounds 5-5", "rounds 6-7", "rounds 8-9"]
+    with pytest.raises(NotFittedError):
+        StagedMargins(model).get_feature_names_out()
 
 
 def test_they_end_where_a_model_stopped(data):
@@ -93,6 +107,10 @@ def test_pipelines_clones_and_calibrated_classifiers(data):
     np.testing.assert_array_equal(Z, StagedMargins(model[-1]).fit_transform(model[:-1].transform(X)))
     fitted = CalibratedClassifier(clone(model), RidgeCalibration(), representation=StagedMargins(), cv=3).fit(X, y)
     assert fitted.predict_proba(X).shape == (400, 2)
+    # The rounds of a name are those of another model in every fold.
+    assert not keeps_axes(StagedMargins(model))
+    with pytest.raises(ValueError, match="StagedMargins, whose axes differ from fold to fold"):
+        fitted.set_params(ensemble=False).fit(X, y)
 
 
 def test_other_models_and_numbers_are_refused(data, model):
@@ -105,3 +123,24 @@ def test_other_models_and_numbers_are_refused(data, model):
         StagedMargins(model, n_stages=0).fit(X)
     with pytest.raises(ValueError, match="X has 5 features; expected 6"):
         StagedMargins(model).fit(X).transform(X[:, :5])
+
+
+def test_random_forests_of_the_packages_have_no_stages_and_are_refused(data):
+    X, y = data
+    forest = xgboost.XGBRFClassifier(n_estimators=3, n_jobs=1)
+    with pytest.raises(ValueError, match="model is a XGBRFClassifier that grows a random forest, which has no stages"):
+        StagedMargins(forest.fit(X, y)).fit(X)
+    with pytest.raises(ValueError, match="expected a boosting classifier, or LeafCoverage"):
+        CalibratedClassifier(clone(forest), RidgeCalibration(), representation=StagedMargins(), cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{"boosting_type": "rf"}, {"boosting": "random_forest"}, {"boost": "rf"}], ids=str)
+def test_the_raw_scores_of_a_random_forest_of_lightgbm_are_no_margins(data, options):
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = {"n_estimators": 12, "subsample": 0.5, "subsample_freq": 1, "n_jobs": 1, "verbose": -1}
+    model = lightgbm.LGBMClassifier(**settings, **options).fit(*data)
+    p = model.predict_proba(data[0])[:, 1]
+    raw = model.predict(data[0], raw_score=True)
+    assert np.abs(raw - np.log(p / (1 - p))).max() > 1  # if not, they may be allowed
+    with pytest.raises(ValueError, match="model is a LGBMClassifier that grows a random forest, which has no stages"):
+        StagedMargins(model).fit(data[0])
