@@ -6,6 +6,7 @@ where it is complete. ``compute(data, unit, missing)`` returns its rows, and ``c
 takes. Builds on `store` for the rows.
 """
 
+import os
 import signal
 import threading
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ def run(study, store, *, load=datasets.load, jobs=1, dask=None, progress=True):
     """
     units = study.units()
     missing = _find_missing(study, units, store)
-    tasks = _Tasks(study, missing, store, load)
+    tasks = _Tasks(study, missing, store, load, parent=os.getpid() if dask is None else None)
     done = 0
     try:
         with (
@@ -86,11 +87,11 @@ class _Tasks:
     """Units to compute, each claimed when it is taken, so that another process finds the rest free.
 
     An error in loading data ends the tasks, and is kept in ``error``: joblib takes tasks in threads of its own, where
-    an error would be lost.
+    an error would be lost. ``parent`` is the number of this process, unless units are computed elsewhere.
     """
 
-    def __init__(self, study, units, store, load):
-        self.study, self.units, self.store, self.load = study, units, store, load
+    def __init__(self, study, units, store, load, parent=None):
+        self.study, self.units, self.store, self.load, self.parent = study, units, store, load, parent
         self.claims, self.error = {}, None
 
     def __iter__(self):
@@ -111,7 +112,7 @@ class _Tasks:
                 except Exception as error:
                     self.error = error
                     return
-            yield delayed(_compute)(self.study, data, unit, wanted)
+            yield delayed(_compute)(self.study, data, unit, wanted, self.parent)
 
     def release(self, *units):
         """Give up the claims of these units."""
@@ -119,7 +120,10 @@ class _Tasks:
             self.claims.pop(unit).release()
 
 
-def _compute(study, data, unit, wanted):
+def _compute(study, data, unit, wanted, parent):
+    # Ctrl-C reaches the processes of this machine as well; the parent hears it and ends them, without their tracebacks.
+    if parent is not None and os.getpid() != parent:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return unit, study.compute(data, unit, wanted)
 
 

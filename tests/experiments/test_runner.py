@@ -181,7 +181,7 @@ class TestEnds:
     def test_ctrl_c_ends_cleanly(self, start, tmp_path, jobs):
         store = Store(tmp_path / "tabular")
         process = start(tmp_path, "--jobs", jobs, "--seeds", *map(str, range(5000)))
-        self.wait_for_rows(store, 1)
+        self.wait_for_rows(store, 2 * int(jobs))  # by then all processes are at work
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=30)
         assert process.returncode == 130
