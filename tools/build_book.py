@@ -43,6 +43,7 @@ SITE_TESTS = tuple(
         "site_in_browser",
         "explorer",
         "bins_explorer",
+        "guide_on_paper",
         "maps_explorer",
         "memberships_explorer",
         "costs_explorer",
