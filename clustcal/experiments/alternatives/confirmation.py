@@ -41,8 +41,12 @@ def read_rows(folder=FOLDER, arm=study.PLAIN, base_model=study.MAIN_MODEL):
 
     A data set is complete when each of `BASELINES` and the primary method has all seeds of the protocol.
     """
-    rows = study.open_store(folder).read(arm=arm)
-    rows = rows[(rows["base_model"] == base_model) & rows["seed"].isin(study.SEEDS)]
+    return of_complete_sets(study.open_store(folder).read(arm=arm), arm, base_model)
+
+
+def of_complete_sets(rows, arm=study.PLAIN, base_model=study.MAIN_MODEL):
+    """Return, of stored rows of any arms and base models, what `read_rows` reads of one."""
+    rows = rows[(rows["arm"] == arm) & (rows["base_model"] == base_model) & rows["seed"].isin(study.SEEDS)]
     needed = rows[rows["method"].isin([*BASELINES, PRIMARY])]
     runs = needed.drop_duplicates(["dataset", "seed", "method"]).groupby("dataset").size()
     complete = runs.index[runs == len(study.SEEDS) * (len(BASELINES) + 1)]

@@ -124,9 +124,9 @@ def curve(names, folder=FOLDER):
         Indexed by data set and ``n``: the mean gain of every method over its seeds, and ``half_width`` of the 95 %
         interval of the first. The last ``n`` of a set is the whole calibration part.
     """
-    lines = []
+    stored, lines = study.open_store(folder).read(arm=None), []
     for arm in (*(f"{study.CURVE}{n}" for n in study.CURVE_ROWS), study.PLAIN):
-        rows = confirmation.read_rows(folder, arm=arm)
+        rows = confirmation.of_complete_sets(stored, arm)
         if rows.empty:
             continue
         table = confirmation.gains(rows).reindex(columns=list(names))
@@ -179,10 +179,10 @@ def across_models(name=PRIMARY, minus=None, folder=FOLDER):
     table : DataFrame
         Indexed by base model: columns as `confirmation.over_sets` gives them, and the ``worst`` set.
     """
-    lines = {}
+    stored, lines = study.open_store(folder).read(arm=None), {}
     arms = [(model, study.PLAIN) for model in study.BASE_MODELS] + [(study.MAIN_MODEL, study.WEIGHTED)]
     for model, arm in arms:
-        rows = confirmation.read_rows(folder, arm=arm, base_model=model)
+        rows = confirmation.of_complete_sets(stored, arm, model)
         if {name, minus or name} <= set(rows["method"]):
             table = confirmation.gains(rows)
             values = table[name] - table[minus] if minus else table[name]
