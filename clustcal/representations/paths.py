@@ -15,6 +15,7 @@ from clustcal.representations.tree_models import (
     check_that_xgboost_gives_contributions,
     names_of_contributions,
     package_of,
+    split_contributions,
     xgboost_predict,
 )
 
@@ -125,7 +126,7 @@ class PathContributions(TreeRepresentation):
         self.__dict__.pop("n_features_in_", None)
         trees, rows = self._read(X)
         self._check_kind(trees, len(trees.classes_), rows)
-        base = self._contributions(trees, rows[:1])[0, :, -1].astype(np.float64)
+        _, base = self._contributions(trees, rows[:1])
         self.base_value_ = base if len(base) > 1 else float(base[0])
         self._names = names_of_contributions(self.model, rows, trees.classes_)
         self.n_features_in_ = np.shape(X)[1]
@@ -135,7 +136,7 @@ class PathContributions(TreeRepresentation):
         """Return the contributions of every row, shape (n, d), or (n, L d) with L > 2 classes; float64."""
         check_is_fitted(self)
         trees, X = self._read(X)
-        values = self._contributions(trees, X)[:, :, :-1]
+        values, _ = self._contributions(trees, X)
         return values.reshape(len(values), -1).astype(np.float64)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
@@ -143,12 +144,10 @@ class PathContributions(TreeRepresentation):
         self._check_names(input_features)
         return self._names
 
-    def _contributions(self, trees: Estimator, X: Inputs) -> Floats:
-        """Return contributions and, behind them, the base value, shape (n, L, d + 1); L is 1 with two classes."""
+    def _contributions(self, trees: Estimator, X: Inputs) -> tuple[NDArray[Any], Floats]:
+        """Return contributions (n, L, d) and base values (L,); L is 1 with two classes."""
         found = xgboost_predict(trees, X, self.iteration_range, pred_contribs=True, approx_contribs=True)
-        found = found.reshape(len(found), -1, found.shape[-1])
-        # A softmax of two classes: the log-odds are the difference of its margins.
-        return found[:, 1:] - found[:, :1] if found.shape[1] == 2 else found
+        return split_contributions(found)
 
     def _check_kind(self, trees: Estimator, n_classes: int, X: Inputs) -> None:
         if package_of(trees) != "xgboost":

@@ -30,6 +30,7 @@ from clustcal.representations.tree_models import (
     lightgbm_predict,
     names_of_contributions,
     package_of,
+    split_contributions,
     xgboost_booster,
     xgboost_predict,
 )
@@ -179,11 +180,7 @@ def _shap_with_base(trees: Estimator, X: Inputs, iteration_range: tuple[int, int
     package = package_of(trees)
     if package is None:
         return _shap_package(trees, X)
-    contributions = CONTRIBUTIONS[package](trees, X, iteration_range)
-    contributions = contributions.reshape(len(contributions), -1, contributions.shape[-1])
-    if contributions.shape[1] == 2:  # a softmax of two classes: the log-odds are the difference of its margins
-        contributions = contributions[:, 1:] - contributions[:, :1]
-    return contributions[:, :, :-1], contributions[0, :, -1].astype(np.float64)
+    return split_contributions(CONTRIBUTIONS[package](trees, X, iteration_range))
 
 
 def _shap_package(trees: Estimator, X: Inputs) -> tuple[Floats, Any]:

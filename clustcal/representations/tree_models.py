@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from clustcal.core.array_types import Estimator, Inputs
+from clustcal.core.array_types import Estimator, Floats, Inputs
 from clustcal.representations.features import names_behind
 
 # scikit-learn's classifiers with a public `apply`; histogram boosting has none.
@@ -255,6 +255,14 @@ def catboost_pool(trees: Estimator, X: Inputs) -> Any:
 
 def catboost_threads(trees: Estimator) -> int:
     return trees.get_param("thread_count") or -1
+
+
+def split_contributions(found: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    """Return contributions (n, L, d) and base values (L,), which packages put behind them; L is 1 with two classes."""
+    found = found.reshape(len(found), -1, found.shape[-1])
+    if found.shape[1] == 2:  # a softmax of two classes: the log-odds are the difference of its margins
+        found = found[:, 1:] - found[:, :1]
+    return found[:, :, :-1], found[0, :, -1].astype(np.float64)
 
 
 def names_of_contributions(model: Estimator, X: Inputs, classes: NDArray[Any]) -> NDArray[Any]:
